@@ -1,0 +1,51 @@
+"""A course on LLM tool calling, and the kit it stands on.
+
+    contract/    the wire as facts and pure functions        harness/   the client side: tools, the loop, its guards
+    mock/        the server side: a stand-in provider        classroom/ quizzes, checks, pictures, progress
+    shop.py      the world of the examples                   connect.py the client that a lesson gets
+
+The names below load when they are first used, so `import course_kit` costs nothing.
+"""
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "contract.messages": (
+        "STOP_REASONS assistant content_blocks merge_turns text text_of tool_result tool_result_blocks "
+        "tool_use tool_use_blocks user"
+    ),
+    "contract.models": "DEFAULT_MODEL MODELS",
+    "contract.protocol": "RULES Violation check_request",
+    "contract.schema": "CheckedInput check_tool_input",
+    "contract.streaming": "EventDecoder encode_stream message_from_events stream_events",
+    "contract.strict_transform": "StrictSchema to_strict",
+    "harness.loop": "Loop Run run_agent run_agent_async",
+    "harness.results": "encode_result",
+    "harness.tools": "Tool definitions run_tool tool",
+    "mock.provider": "MockProvider",
+    "mock.scripted": "Scripted call",
+    "mock.simulated": "Simulated",
+    "connect": "connect live",
+    "shop": "desk_tools open_shop",
+    "classroom.checks": "check hint solution",
+    "classroom.plots": "plot_cumulative_tokens plot_messages show",
+    "classroom.quiz": "quiz",
+    "classroom.transcript": "transcript",
+    "errors": "CourseKitError ToolError",
+}
+_MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

@@ -1,0 +1,124 @@
+"""Pictures of conversations, drawn from the messages and the counts themselves.
+
+Each function draws on the Axes it is given, or on new ones, and returns them; `show(axes, alt="…")` puts the picture
+into the notebook with its description. Kinds differ by hatch or marker as well as by colour.
+"""
+
+import base64
+import html
+import io
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from course_kit.classroom.transcript import read_messages
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_cumulative_tokens", "plot_messages", "png", "show"]
+
+# Okabe and Ito's colours, which people who see colours differently can tell apart too.
+KINDS = {
+    "user text": ("#56B4E9", ""),
+    "assistant text": ("#E69F00", ".."),
+    "tool_use": ("#D55E00", "//"),
+    "tool_result": ("#009E73", "xx"),
+    "other": ("#BBBBBB", "--"),
+}
+LINES = tuple(zip(("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), "os^Dv", strict=True))
+
+
+def plot_messages(requests: Iterable[Any], ax: "Axes | None" = None) -> "Axes":
+    """The `messages` list as it grows: one bar per request, one piece per content block, a gap between messages."""
+    ax = ax if ax is not None else _new_axes()
+    drawn = set()
+    tallest = bars = 0
+    for bars, messages in enumerate(map(read_messages, requests), 1):
+        height = 0
+        for message in messages:
+            for block in message["content"]:
+                kind = _kind(message["role"], block["type"])
+                colour, hatch = KINDS[kind]
+                label = kind if kind not in drawn else "_nolegend_"
+                ax.bar(bars, 1, 0.6, height, color=colour, hatch=hatch, edgecolor="white", linewidth=1, label=label)
+                drawn.add(kind)
+                height += 1
+            ax.hlines(height, bars - 0.32, bars + 0.32, color="black", linewidth=2)  # where a message ends
+        tallest = max(tallest, height)
+    ax.set(title="The messages list, request by request", xlabel="request", ylabel="content blocks")
+    ax.set(xticks=range(1, bars + 1), ylim=(0, tallest + 1))
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    handles = {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if handles:
+        order = [kind for kind in KINDS if kind in handles]
+        ax.legend([handles[kind] for kind in order], order, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    return ax
+
+
+def plot_cumulative_tokens(series: Mapping[str, Sequence[int]], ax: "Axes | None" = None) -> "Axes":
+    """Input tokens added up over the turns, one line each: `{"20 tools": [4100, 4200], "3 tools": [700, 800]}`."""
+    ax = ax if ax is not None else _new_axes()
+    for number, (label, tokens) in enumerate(series.items()):
+        colour, marker = LINES[number % len(LINES)]
+        style = ("-", "--", ":")[number // len(LINES) % 3]
+        turns = range(1, len(tokens) + 1)
+        ax.plot(turns, list(accumulate(tokens)), color=colour, marker=marker, linestyle=style, label=label)
+    ax.set(title="Input tokens, added up over the turns", xlabel="turn", ylabel="input tokens so far", ylim=(0, None))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.grid(axis="y", alpha=0.3)
+    if series:
+        ax.legend(frameon=False)
+    return ax
+
+
+def show(ax: "Axes | Figure", alt: str) -> None:
+    """Show a figure with its description, then close it; outside a notebook the description is printed.
+
+    JupyterLab gives a picture no `alt`, whatever its metadata say. So the description is the output's plain text (which
+    nbval compares), the metadata's `alt` for converters that read it, and words to unfold below, for everyone.
+    """
+    from matplotlib import pyplot
+
+    if not alt.strip():
+        raise ValueError("a figure needs a description: say in `alt` what it shows and what follows from it")
+    figure = ax if hasattr(ax, "savefig") else ax.figure
+    if not _in_ipython():
+        print(alt)
+        pyplot.close(figure)
+        return
+    from IPython.display import display
+
+    image = base64.b64encode(png(figure)).decode("ascii")
+    display({"image/png": image, "text/plain": alt}, metadata={"image/png": {"alt": alt}}, raw=True)
+    words = f"<details><summary>This picture in words</summary><p>{html.escape(alt)}</p></details>"
+    display({"text/html": words, "text/plain": "This picture in words."}, raw=True)
+    pyplot.close(figure)  # or the notebook draws it a second time at the end of the cell
+
+
+def png(figure: "Figure") -> bytes:
+    """The figure as PNG: the same bytes for the same drawing and version of matplotlib, no date, no program name."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=100, bbox_inches="tight", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _in_ipython() -> bool:
+    return "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
+
+
+def _kind(role: str, type: str) -> str:
+    if type == "text":
+        return f"{role} text" if role in ("user", "assistant") else "other"
+    if type.endswith("tool_use"):
+        return "tool_use"
+    return "tool_result" if type.endswith("tool_result") else "other"
+
+
+def _new_axes() -> "Axes":
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(7, 3.5))[1]

@@ -1,0 +1,135 @@
+"""`course …`: the command line. Each command says what it does in one sentence and leaves the doing to its module.
+
+An error of the kit's own is one sentence on stderr and exit code 1; a wrong option is exit code 2.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from course_kit.errors import CourseKitError
+
+__all__ = ["main"]
+
+
+class Commands(click.Group):
+    """A group whose commands show the kit's own errors as a sentence, never as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CourseKitError as error:
+            click.echo(str(error), err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="course-kit", prog_name="course")
+def main() -> None:
+    """A hands-on course on LLM tool calling. Begin with `course lab`."""
+    for stream in (sys.stdout, sys.stderr):  # a console without some letter shows a `?` instead of failing
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+@main.command()
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port for JupyterLab; without it, the first that is free.")
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def lab(workspace: Path | None, port: int | None, no_browser: bool) -> None:
+    """Open JupyterLab on the lessons, in your own workspace."""
+    from course_kit import lab as jupyterlab
+    from course_kit.classroom.workspace import course_files
+    from course_kit.classroom.workspace import workspace as find_workspace
+
+    _use(workspace)
+    jupyterlab.start(find_workspace(), course_files(), port=port, browser=not no_browser, say=click.echo)
+
+
+@main.command()
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="The folder to look at.")
+def doctor(workspace: Path | None) -> None:
+    """Find what is wrong with this machine, and the cure."""
+    from course_kit.doctor import diagnose
+
+    _use(workspace)
+    found = diagnose()
+    click.echo(found.table())
+    sys.exit(0 if found.ok else 1)
+
+
+@main.group(invoke_without_command=True)
+@click.pass_context
+def progress(ctx: click.Context) -> None:
+    """Show what is done; `course progress reset` begins anew."""
+    if ctx.invoked_subcommand is None:
+        from course_kit.classroom import checks, quiz
+        from course_kit.classroom import progress as kept
+
+        rows = kept.summary(quiz.question_ids(), checks.exercise_ids())
+        click.echo("lesson   questions   exercises")
+        for row in rows:
+            questions, exercises = (
+                f"{row.quizzes_done} of {row.quizzes_total}",
+                f"{row.exercises_done} of {row.exercises_total}",
+            )
+            state = "finished" if row.finished else "opened" if row.opened else ""
+            click.echo(f"{row.lesson:<8} {questions:<11} {exercises:<11} {state}".rstrip())
+
+
+@progress.command()
+def reset() -> None:
+    """Forget all answers and attempts, and keep a backup of them."""
+    from course_kit.classroom import progress as kept
+
+    click.echo(f"Progress begins anew. What was there is kept in {kept.reset()}.")
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the simulated model.")
+@click.option("--strictness", default="default", show_default=True, help="Which rules of the API are enforced.")
+def mock(port: int, host: str, seed: int, strictness: str) -> None:
+    """Serve the mock provider over HTTP, for programs of any language."""
+    from course_kit.mock.provider import MockProvider
+    from course_kit.mock.server import serve
+    from course_kit.mock.simulated import Simulated
+
+    try:
+        provider = MockProvider(model=Simulated(seed=seed), strictness=strictness)
+    except ValueError as problem:
+        raise click.UsageError(str(problem)) from None
+    serve(provider.handle, host, port)
+
+
+@main.command()
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; name what has drifted from its text.")
+@click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
+@click.argument("names", nargs=-1)
+def build(only_check: bool, root: Path | None, names: tuple[str, ...]) -> None:
+    """For maintainers: build the notebooks NAMES (a number, a stem or a file), or all of them."""
+    from course_kit import building
+    from course_kit.classroom.workspace import clone
+
+    root = (root or clone() or Path()).resolve()
+    if not only_check:
+        written = [file.relative_to(root).as_posix() for file in building.build(root, names, say=click.echo)]
+        click.echo(f"Changed: {', '.join(sorted(written))}." if written else "Nothing changed.")
+        return
+    stale = building.check(root, names, say=click.echo)
+    for sentence in stale:
+        click.echo(sentence, err=True)
+    if stale:
+        click.echo("Run `course build` and commit what it writes.", err=True)
+        sys.exit(1)
+    click.echo("Every notebook matches its text.")
+
+
+def _use(workspace: Path | None) -> None:
+    """A workspace given as an option holds for everything this command starts."""
+    if workspace is not None:
+        os.environ["COURSE_WORKSPACE"] = str(workspace.absolute())

@@ -1,0 +1,175 @@
+"""What a rule of the API is, and how a request is held against all of them.
+
+A rule is data (id, what it checks, status, source, certainty) and one function that finds what breaks it. The rules
+themselves stand in `fields.py` (shape of every field), `tooling.py` (definitions, `tool_choice`, strict, search)
+and `protocol.py` (the conversation), which also says in which order they are tried.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from . import models
+from .messages import Block
+
+__all__ = ["Certainty", "Found", "Request", "Rule", "Turn", "Violation", "rule", "said"]
+
+# How sure the course is that the API does this, as of 2026-11-30.
+#   sdk: read in the SDK's source or run with it     docs: stated in the vendor's documentation
+#   recorded: seen in recorded live traffic          reported: the API's own text, quoted in unrelated reports
+#   uncertain: evidence is thin or conflicting; such a rule is a setting
+Certainty = Literal["sdk", "docs", "recorded", "reported", "uncertain"]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule that a request breaks, as the API would answer it.
+
+    `path` says where (`messages.1.content.0`), `message` is the text of the error body.
+    """
+
+    rule: str
+    status: int
+    type: str
+    path: str
+    message: str
+    error_code: str | None = None
+
+
+class Found(NamedTuple):
+    """What a rule's function yields: where, and the words. The API mostly puts the path ahead of the words."""
+
+    path: str
+    text: str
+    prefixed: bool = True
+
+    @property
+    def message(self) -> str:
+        return f"{self.path}: {self.text}" if self.prefixed and self.path else self.text
+
+
+def said(path: str, text: str) -> Found:
+    """A finding whose error text does not begin with its path."""
+    return Found(path, text, False)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: `id`, what it `says`, where that is known from, and the function that finds offences.
+
+    `default` is False for a rule that is too uncertain to refuse a request; `strictness` can switch it on.
+    `needs` are the top-level fields whose shape must be right before the rule can be tried (None: all of them).
+    `shape` marks the rules that still hold when only the shape of a request is checked.
+    """
+
+    id: str
+    says: str
+    source: str
+    certainty: Certainty
+    find: Callable[["Request"], Iterable[Found]]
+    status: int = 400
+    type: str = "invalid_request_error"
+    default: bool = True
+    shape: bool = False
+    needs: tuple[str, ...] | None = None
+    error_code: str | None = None
+
+    def broken_by(self, found: Found) -> Violation:
+        return Violation(self.id, self.status, self.type, found.path, found.message, self.error_code)
+
+
+def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callable], Rule]:
+    """Make a rule of a function: its name becomes the id, the first line of its docstring what the rule says."""
+
+    def make(find: Callable[["Request"], Iterable[Found]]) -> Rule:
+        says = (find.__doc__ or "").strip().partition("\n")[0]
+        return Rule(find.__name__.replace("_", "-"), says, source, certainty, find, **settings)
+
+    return make
+
+
+class Turn(NamedTuple):
+    """Consecutive messages of one role, read as one. `index` is that of its first message.
+
+    `blocks` holds `(path, block)` pairs, the path being the one an error names.
+    """
+
+    role: str
+    index: int
+    blocks: list[tuple[str, Block]]
+
+    @property
+    def path(self) -> str:
+        return f"messages.{self.index}"
+
+    def of_type(self, type: str) -> list[tuple[str, Block]]:
+        return [(path, block) for path, block in self.blocks if block["type"] == type]
+
+
+@dataclass
+class Request:
+    """A request body with what several rules need from it, each worked out once."""
+
+    body: Mapping[str, Any]
+    version: str
+    beta: frozenset[str]
+    counting: bool = False
+    on: frozenset[str] = frozenset()
+    strict_refusals: list[tuple[str, Found]] | None = None
+
+    @cached_property
+    def model(self) -> models.ModelFacts | None:
+        return models.facts(self.body.get("model"))
+
+    @cached_property
+    def tools(self) -> list[dict[str, Any]]:
+        return self.body.get("tools") or []
+
+    @cached_property
+    def custom_tools(self) -> list[tuple[int, dict[str, Any]]]:
+        """The client's own tools, each with its index: those without a `type`, or with `"custom"`."""
+        return [(i, tool) for i, tool in enumerate(self.tools) if tool.get("type") in (None, "custom")]
+
+    @cached_property
+    def tool_names(self) -> frozenset[str]:
+        return frozenset(tool["name"] for tool in self.tools if "name" in tool)
+
+    @property
+    def tool_choice(self) -> Mapping[str, Any]:
+        return self.body.get("tool_choice") or {}
+
+    @property
+    def forces_a_call(self) -> bool:
+        return self.tool_choice.get("type") in ("any", "tool")
+
+    @property
+    def thinking(self) -> str | None:
+        return (self.body.get("thinking") or {}).get("type")
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """The conversation as the server reads it: consecutive messages of one role combined, system turns left out."""
+        turns: list[Turn] = []
+        for index, message in enumerate(self.body["messages"]):
+            role, content = message["role"], message["content"]
+            if role == "system":
+                continue
+            if isinstance(content, str):
+                content = [{"type": "text", "text": content}] if content else []
+            found = [(f"messages.{index}.content.{i}", block) for i, block in enumerate(content)]
+            if turns and turns[-1].role == role:
+                turns[-1].blocks.extend(found)
+            else:
+                turns.append(Turn(role, index, found))
+        return turns
+
+    @cached_property
+    def blocks(self) -> list[tuple[str, str, Block]]:
+        """Every block of the conversation as `(role, path, block)`."""
+        return [(turn.role, path, block) for turn in self.turns for path, block in turn.blocks]
+
+    def of_type(self, type: str) -> Iterator[tuple[str, Block]]:
+        for _, path, block in self.blocks:
+            if block["type"] == type:
+                yield path, block

@@ -1,0 +1,63 @@
+"""The way to the model: a request goes out, an event comes back.
+
+An asker is `request -> event`. A client of the SDK becomes one here, and so does any function `request -> message`;
+other providers bring their own function.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from .trace import Event
+
+__all__ = ["asker", "async_asker"]
+
+
+def asker(client: Any) -> Callable[[dict[str, Any]], Event]:
+    """A client, or a function `request -> message`, as `request -> event`."""
+    send = _sender(client)
+
+    def ask(request: dict[str, Any]) -> Event:
+        try:
+            return _reply(send(request))
+        except Exception as error:
+            return _lost(error)
+
+    return ask
+
+
+def async_asker(client: Any) -> Callable[[dict[str, Any]], Awaitable[Event]]:
+    """The same for an async client or a coroutine function."""
+    send = _sender(client)
+
+    async def ask(request: dict[str, Any]) -> Event:
+        try:
+            message = send(request)
+            return _reply(await message if inspect.isawaitable(message) else message)
+        except Exception as error:
+            return _lost(error)
+
+    return ask
+
+
+def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
+    if hasattr(client, "messages"):
+        return lambda request: client.messages.create(**request)
+    if callable(client):
+        return client
+    raise TypeError(f"`client` is {type(client).__name__}: give an anthropic client or a function request -> message.")
+
+
+def _reply(message: Any) -> Event:
+    return {"event": "reply", "message": message if isinstance(message, dict) else message.to_dict(mode="json")}
+
+
+def _lost(error: Exception) -> Event:
+    """A reply that did not arrive whole is a cut turn. A refused request is not: its exception goes on."""
+    import anthropic
+    import httpx2
+
+    # subtle: a connection that breaks while the body arrives is an error of the HTTP library, not of the SDK.
+    if isinstance(error, anthropic.APIConnectionError | httpx2.TransportError):
+        return {"event": "lost", "reason": f"{type(error).__name__}: {error}"}
+    raise error

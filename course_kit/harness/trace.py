@@ -1,0 +1,77 @@
+"""What a run did, event by event.
+
+Events are plain JSON: `reply` (a message of the model), `lost` (a reply that never arrived whole), `result` (one
+`tool_result`), `stop` (the reason). What to look for in them is the subject of lesson 12.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from course_kit.contract.messages import content_blocks, text_of, tool_use_blocks
+
+__all__ = ["Event", "Trace"]
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The events of a run, in order, and the `request` they began with (without its messages)."""
+
+    request: dict[str, Any]
+    events: list[Event]
+
+    def summary(self) -> str:
+        """`"2 model calls, 1 tool call, 913 input and 84 output tokens"`"""
+        replies = [event["message"] for event in self.events if event["event"] == "reply"]
+        calls = sum(event["event"] == "result" for event in self.events)
+        tokens = [sum(_tokens(message, kind) for message in replies) for kind in ("input", "output")]
+        return (
+            f"{_count(len(replies), 'model call')}, {_count(calls, 'tool call')}, "
+            f"{tokens[0]} input and {tokens[1]} output tokens"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(f"{number:>3}  {_line(event)}" for number, event in enumerate(self.events, 1))
+
+    def to_jsonl(self) -> str:
+        """One JSON object a line."""
+        return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
+
+
+def _line(event: Event) -> str:
+    match event:
+        case {"event": "reply", "message": message}:
+            calls = ", ".join(block["name"] for block in tool_use_blocks(message))
+            return f"reply   {message['stop_reason']}  {calls or _short(text_of(message))}"
+        case {"event": "result", "result": result}:
+            kind = "error " if result.get("is_error") else "result"
+            return f"{kind}  {result['tool_use_id']}  {_short(_text(result))}"
+        case {"event": "stop", "reason": reason}:
+            return f"stop    {reason}"
+        case {"event": "lost", "reason": reason}:
+            return f"lost    {_short(reason)}"
+    return json.dumps(event)
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return text_of({"content": content_blocks(result)}) or "(no output)"
+
+
+def _tokens(message: Mapping[str, Any], kind: str) -> int:
+    usage = message.get("usage") or {}
+    if kind == "output":
+        return usage.get("output_tokens") or 0
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(usage.get(name) or 0 for name in names)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"

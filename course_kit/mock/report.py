@@ -1,0 +1,238 @@
+"""What a client did, judged: refused requests, and habits that a provider accepts and that cost later.
+
+Only what was on the wire is looked at. Each finding names the request, and the lesson that explains it.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from course_kit.contract.messages import content_blocks, merge_turns, tool_result_blocks, tool_use_blocks
+
+if TYPE_CHECKING:
+    from .provider import Exchange
+
+__all__ = ["Finding", "Report", "report_on"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to mend: the number of the request, a short id, a sentence, and where it is explained."""
+
+    request: int
+    rule: str
+    message: str
+    lesson: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All findings over the requests of one provider; true when there is none."""
+
+    findings: tuple[Finding, ...]
+    requests: int
+
+    def __bool__(self) -> bool:
+        return not self.findings
+
+    def __str__(self) -> str:
+        if not self.findings:
+            return f"{self.requests} requests, nothing to mend."
+        lines = [f"{self.requests} requests, {len(self.findings)} to mend:"]
+        lines += [f"  request {f.request}  {f.rule}: {f.message} (lesson {f.lesson})" for f in self.findings]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def report_on(exchanges: "Sequence[Exchange]") -> Report:
+    findings = {finding for judge in JUDGES for finding in judge(exchanges)}
+    ordered = sorted(findings, key=lambda finding: (finding.request, finding.rule, finding.message))
+    return Report(tuple(ordered), len(exchanges))
+
+
+Judge = Callable[["Sequence[Exchange]"], Iterator[Finding]]
+
+
+def refused(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    for one in exchanges:
+        if one.violation:
+            yield Finding(one.number, one.violation.rule, one.violation.message, lesson_of(one.violation.rule))
+
+
+def refused_and_repeated(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    last_refused: dict[str, int] = {}
+    for one in exchanges:
+        text = _text(one)
+        if text in last_refused:
+            words = f"request {last_refused[text]} was refused and is repeated unchanged: the answer will be the same"
+            yield Finding(one.number, "repeated-refusal", words, "09")
+        if one.violation and one.violation.status in (400, 401, 403, 404, 413):
+            last_refused[text] = one.number
+
+
+def retry_after_ignored(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    waiting: dict[str, Exchange] = {}
+    for one in exchanges:
+        text = _text(one)
+        asked = waiting.pop(text, None)
+        # subtle: a tenth of a second of grace, since clocks and schedulers are not exact.
+        if asked and asked.retry_after and one.at - asked.at < asked.retry_after - 0.1:
+            waited = max(0.0, one.at - asked.at)
+            words = f"came after {waited:.1f} s, though `retry-after` asked for {asked.retry_after:g} s"
+            yield Finding(one.number, "retry-after-ignored", words, "09")
+        if one.status in (429, 529) and one.retry_after:
+            waiting[text] = one
+
+
+def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    for one, before, messages in _last_results(exchanges):
+        turn = merge_turns(messages)[-1]
+        called = [block.get("id") for block in tool_use_blocks(before)]
+        answered = [block.get("tool_use_id") for block in tool_result_blocks(turn)]
+        if answered != called and sorted(map(str, answered)) == sorted(map(str, called)):
+            words = "results stand in another order than the calls; ids pair them, but call order keeps requests equal"
+            yield Finding(one.number, "result-order", words, "05")
+        if len([m for m in messages if tool_result_blocks(m)]) > 1:
+            words = "the results of one turn are split over several user messages; send them in one"
+            yield Finding(one.number, "results-split", words, "05")
+        kinds = [block.get("type") for block in content_blocks(turn)]
+        if "tool_result" in kinds and "text" in kinds:
+            words = "text stands beside the results; the model may learn to end its turn and wait for text"
+            yield Finding(one.number, "text-after-results", words, "01")
+
+
+def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    ended: dict[str, str] = {}
+    for one in exchanges:
+        for message in _messages(one):
+            for block in tool_result_blocks(message):
+                why = ended.get(str(block.get("tool_use_id")))
+                # An error result that tells the model about the cut is the right answer.
+                if why and not block.get("is_error"):
+                    words = f"a call was run although its turn ended with `{why}`: its input may be half a sentence"
+                    yield Finding(one.number, "cut-turn-run", words, "01")
+        for block in tool_use_blocks(one.reply or {}):
+            if one.reply and one.reply["stop_reason"] != "tool_use":
+                ended[block["id"]] = one.reply["stop_reason"]
+
+
+def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    sent: dict[str, Mapping[str, Any]] = {}
+    for one in exchanges:
+        for message in _messages(one):
+            for block in tool_use_blocks(message):
+                original = sent.get(str(block.get("id")))
+                if original and (block.get("input"), block.get("name")) != (original["input"], original["name"]):
+                    words = f"the call {block['id']} goes back with another name or input than the model wrote"
+                    yield Finding(one.number, "echo-changed", words, "01")
+        sent |= {block["id"]: block for block in tool_use_blocks(one.reply or {})}
+
+
+def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    for before, one in _continued(exchanges):
+        old, new = before.body.get("tools") or [], one.body.get("tools") or []
+        if old == new:
+            continue
+        same = sorted(map(json.dumps, old)) == sorted(map(json.dumps, new))
+        rule, words = (
+            ("tools-reordered", "the same tools in another order: the prompt cache starts anew")
+            if same
+            else ("tools-changed", "other tools than in the turn before: the prompt cache starts anew")
+        )
+        yield Finding(one.number, rule, words, "07")
+
+
+def forced_for_ever(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    for _, one in _continued(exchanges):
+        messages = _messages(one)
+        if messages and tool_result_blocks(messages[-1]):
+            if (one.body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+                words = "a call is forced again after its result: a model that must call never ends"
+                yield Finding(one.number, "forced-again", words, "01")
+
+
+def stack_trace_sent(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
+    for one in exchanges:
+        for block in tool_result_blocks(_messages(one)[-1]) if _messages(one) else ():
+            if "Traceback (most recent call last)" in json.dumps(block.get("content")):
+                words = "a stack trace was sent to the model: it costs tokens, leaks paths, and says not what to do"
+                yield Finding(one.number, "stack-trace", words, "04")
+
+
+JUDGES: tuple[Judge, ...] = (
+    refused,
+    refused_and_repeated,
+    retry_after_ignored,
+    result_order,
+    ran_a_cut_turn,
+    echo_changed,
+    tools_moved,
+    forced_for_ever,
+    stack_trace_sent,
+)
+
+
+def lesson_of(rule: str) -> str:
+    """The lesson that explains a rule of the protocol: `"strict-open-object"` → `"03"`."""
+    for part, lesson in (
+        ("strict", "03"),
+        ("format-without", "03"),
+        ("tool-reference", "07"),
+        ("defer", "07"),
+        ("search-tool", "07"),
+        ("cache", "07"),
+        ("schema", "02"),
+        ("property-keys", "02"),
+        ("input-examples", "02"),
+        ("tool-name", "02"),
+        ("error-result", "04"),
+    ):
+        if part in rule:
+            return lesson
+    return "01"
+
+
+def _messages(one: "Exchange") -> list[Mapping[str, Any]]:
+    """The messages of a request, as far as they can be read at all."""
+    messages = one.body.get("messages")
+    if not isinstance(messages, list):
+        return []
+    return [m for m in messages if isinstance(m, dict) and isinstance(m.get("role"), str) and _readable(m)]
+
+
+def _readable(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(b, dict) for b in content))
+
+
+def _text(one: "Exchange") -> str:
+    return one.path + json.dumps(one.body, sort_keys=True)
+
+
+def _last_results(
+    exchanges: "Sequence[Exchange]",
+) -> Iterator[tuple["Exchange", Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """Each request that ends in results: with the turn that called and the user messages that answer."""
+    for one in exchanges:
+        messages = _messages(one)
+        tail: list[Mapping[str, Any]] = []
+        for message in reversed(messages):
+            if message["role"] != "user":
+                break
+            tail.insert(0, message)
+        before = messages[: len(messages) - len(tail)]
+        if before and any(tool_result_blocks(message) for message in tail):
+            yield one, before[-1], tail
+
+
+def _continued(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Exchange", "Exchange"]]:
+    """Pairs of requests of which the second goes on with the conversation of the first."""
+    for index, one in enumerate(exchanges):
+        messages = _messages(one)
+        for before in reversed(exchanges[:index]):
+            earlier = _messages(before)
+            if earlier and len(messages) > len(earlier) and messages[: len(earlier)] == earlier:
+                yield before, one
+                break

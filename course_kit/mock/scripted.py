@@ -1,0 +1,96 @@
+"""Models for the mock: what answers when a request is legal.
+
+A model is anything with `reply(request) -> Draft`, where `request` is the body as it came over the wire. `Scripted`
+gives prepared replies; `simulated.py` works its replies out from the request.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from course_kit.contract.messages import Block
+from course_kit.errors import ScriptExhausted
+
+__all__ = ["Draft", "Model", "Scripted", "as_model", "call", "draft"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a model wants to say: content blocks (calls may lack an `id`) and, for `explain()`, its reasons.
+
+    `fields` replaces fields of the finished message, such as `stop_reason`.
+    """
+
+    content: list[Block]
+    reasons: list[str] = field(default_factory=list)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Model(Protocol):
+    def reply(self, request: Mapping[str, Any]) -> Draft: ...
+
+
+def call(name: str, input: dict[str, Any] | None = None, /, **inputs: Any) -> Block:
+    """A call for a script; the mock gives it an id. `call("get_weather", city="Oslo")`"""
+    return {"type": "tool_use", "name": name, "input": {**(input or {}), **inputs}}
+
+
+def draft(step: Any) -> Draft:
+    """A step of a script as a draft: a text, a block, a list of texts and blocks, or a whole message."""
+    if isinstance(step, Draft):
+        return step
+    if isinstance(step, str):
+        return Draft([{"type": "text", "text": step}] if step else [])
+    if isinstance(step, Mapping) and "content" in step and step.get("type") in (None, "message"):
+        fields = {key: value for key, value in step.items() if key not in ("content", "type", "role")}
+        return Draft(draft(step["content"]).content, fields=fields)
+    if isinstance(step, Mapping) and "type" in step:
+        return Draft([dict(step)])
+    if isinstance(step, Iterable) and not isinstance(step, Mapping | bytes):
+        return Draft([block for part in step for block in draft(part).content])
+    raise TypeError(
+        f"A script holds texts, blocks, lists of them, messages or functions of the request, not {type(step).__name__}."
+    )
+
+
+class Scripted:
+    """A model that gives prepared replies, one for each request: `Scripted([call("add", a=2, b=3), "It is 5."])`.
+
+    A step may be a function of the request. When the script is over, `ScriptExhausted` is raised where the mock is
+    in process, so a loop that asks once too often is noticed.
+    """
+
+    def __init__(self, steps: Iterable[Any]):
+        self.steps = list(steps)
+        self.position = 0
+
+    def reply(self, request: Mapping[str, Any]) -> Draft:
+        if self.position >= len(self.steps):
+            raise ScriptExhausted(
+                f"The script holds {len(self.steps)} replies and a further one was asked for. "
+                "Add a step, or look into `provider.requests` for why the client asked again."
+            )
+        step = self.steps[self.position]
+        self.position += 1
+        return draft(step(request) if callable(step) else step)
+
+
+class _Function:
+    """A model made of a function of the request."""
+
+    def __init__(self, function: Callable[[Mapping[str, Any]], Any]):
+        self.function = function
+
+    def reply(self, request: Mapping[str, Any]) -> Draft:
+        return draft(self.function(request))
+
+
+def as_model(model: Any) -> Model:
+    """Anything that `MockProvider(model=...)` takes, as a model."""
+    if hasattr(model, "reply"):
+        return model
+    if callable(model):
+        return _Function(model)
+    if isinstance(model, list | tuple):
+        return Scripted(model)
+    raise TypeError(f"A model is Scripted([...]), Simulated(...), a list of replies or a function, not {model!r:.80}.")

@@ -1,0 +1,446 @@
+"""What a tool returned, as the content of its result."""
+
+import itertools
+import json
+import sqlite3
+import time
+from collections import Counter, OrderedDict, namedtuple
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum, StrEnum
+from pathlib import PurePosixPath
+from unittest.mock import Mock
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_kit.errors import ToolError
+from course_kit.harness.results import NO_MESSAGE, NO_OUTPUT, cut_text, encode_result, error_text, text_only
+
+
+def strict(text):
+    """The value of a JSON text, by a reader that takes no `NaN` and no `Infinity`."""
+
+    def fail(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=fail)
+
+
+class Status(Enum):
+    OPEN = "open"
+
+
+class Word(StrEnum):
+    YES = "yes"
+
+
+@dataclass
+class Item:
+    sku: str
+    price: Decimal
+
+
+Point = namedtuple("Point", "x y")
+
+
+class Widget:
+    pass
+
+
+class Hostile:
+    def __str__(self):
+        raise RuntimeError("no")
+
+    __repr__ = __iter__ = __len__ = keys = model_dump = __str__
+
+
+# Text and nothing
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        pytest.param("4 C", "4 C", id="text"),
+        pytest.param('{"a": 1}', '{"a": 1}', id="text_that_is_json"),
+        pytest.param("café ✅ 🧪", "café ✅ 🧪", id="letters_are_not_escaped"),
+        pytest.param(b"total 0\n", "total 0\n", id="bytes_that_are_text"),
+        pytest.param(Word.YES, "yes", id="an_enum_that_is_text"),
+    ],
+)
+def test_text_stays_itself(value, content):
+    assert encode_result(value) == content
+
+
+@pytest.mark.parametrize("value", [None, "", " \n\t", b"", [{"type": "text", "text": ""}]])
+def test_fr17_no_output_is_said_in_words(value):
+    assert encode_result(value) == NO_OUTPUT == "(no output)"
+
+
+@pytest.mark.parametrize(("value", "text"), [([], "[]"), ({}, "{}"), (0, "0"), (False, "false")])
+def test_fr17_an_empty_value_is_an_answer(value, text):
+    assert encode_result(value) == text
+
+
+def test_fr17_empty_text_blocks_are_dropped_and_others_kept():
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
+    blocks = [{"type": "text", "text": "  "}, image, {"type": "text", "text": "a cup"}]
+    assert encode_result(blocks) == [image, {"type": "text", "text": "a cup"}]
+
+
+def test_fr17_an_error_keeps_its_text_only_and_always_has_some():
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    text = {"type": "text", "text": "boom"}
+    assert text_only([image, text, {"type": "text", "text": " "}]) == [text]
+    assert text_only("boom") == "boom"
+    assert [text_only([image]), text_only([]), text_only(""), text_only(None)] == [NO_MESSAGE] * 4
+    assert error_text("") == error_text(" \n") == NO_MESSAGE
+
+
+def test_data_that_has_a_type_is_not_taken_for_a_block():
+    rows = [{"type": "document", "id": 3}, {"type": "image", "id": 4}]
+    assert strict(encode_result(rows)) == rows
+    assert strict(encode_result([{"type": "text", "text": 5}])) == [{"type": "text", "text": 5}]
+    assert strict(encode_result([{"type": "text", "text": "a"}, 1])) == [{"type": "text", "text": "a"}, 1]
+
+
+def test_references_to_tools_stand_alone():
+    reference = {"type": "tool_reference", "tool_name": "query_order"}
+    assert encode_result([{"type": "text", "text": "found"}, reference]) == [reference]
+
+
+def test_the_text_of_blocks_shares_the_budget():
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 5_000}}
+    short, first, last = encode_result(
+        [{"type": "text", "text": "short"}, image, {"type": "text", "text": "x" * 9_000}], budget=500
+    )
+    assert (short, first) == ({"type": "text", "text": "short"}, image)
+    assert len(last["text"]) == 495
+
+
+# Values
+
+
+def test_fr18_every_value_of_the_report():
+    value = {
+        "when": datetime(2026, 11, 30, 9, 0, tzinfo=UTC),
+        "price": Decimal("19.90"),
+        "mean": float("nan"),
+        "tag": b"\x00\xff",
+        "ids": {3, 1},
+    }
+    assert strict(encode_result(value)) == {
+        "when": "2026-11-30T09:00:00+00:00",
+        "price": "19.90",
+        "mean": "NaN",
+        "tag": {"bytes": 2, "base64": "AP8="},
+        "ids": [1, 3],
+    }
+
+
+CYCLE: list = [1]
+CYCLE.append(CYCLE)
+SHARED = [1]
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        pytest.param(True, True, id="bool"),
+        pytest.param([1, 2.5, None], [1, 2.5, None], id="list"),
+        pytest.param((1, (2,)), [1, [2]], id="tuple"),
+        pytest.param(float("inf"), "Infinity", id="infinity"),
+        pytest.param([float("-inf")], ["-Infinity"], id="minus_infinity"),
+        pytest.param(Decimal("NaN"), "NaN", id="decimal_nan"),
+        pytest.param(10**6_000, "(an integer of 19932 bits)", id="an_integer_no_reader_takes"),
+        pytest.param(date(2026, 11, 30), "2026-11-30", id="date"),
+        pytest.param(
+            datetime(2026, 1, 2, tzinfo=timezone(timedelta(hours=8))), "2026-01-02T00:00:00+08:00", id="offset_kept"
+        ),
+        pytest.param(timedelta(hours=26), "1 day, 2:00:00", id="timedelta"),
+        pytest.param(frozenset({"b", "a"}), ["a", "b"], id="set_of_text"),
+        pytest.param({10, 9, 1.5, float("nan")}, [1.5, 9, 10, "NaN"], id="set_of_numbers"),
+        pytest.param({"a", 1, None}, ["a", 1, None], id="mixed_set"),
+        pytest.param({frozenset({2}), frozenset({1, 3})}, [[1, 3], [2]], id="set_of_sets"),
+        pytest.param(Item("cup", Decimal("19.90")), {"sku": "cup", "price": "19.90"}, id="dataclass"),
+        pytest.param(Point(1, 2), {"x": 1, "y": 2}, id="named_tuple"),
+        pytest.param([Status.OPEN], ["open"], id="enum"),
+        pytest.param(UUID(int=7), "00000000-0000-0000-0000-000000000007", id="uuid"),
+        pytest.param([PurePosixPath("a/b")], ["a/b"], id="path"),
+        pytest.param(OrderedDict(a=Counter("aa")), {"a": {"a": 2}}, id="mappings"),
+        pytest.param(range(3), [0, 1, 2], id="range"),
+        pytest.param((n * n for n in range(3)), [0, 1, 4], id="generator"),
+        pytest.param(
+            {2: "a", None: "b", True: "c", 1.5: "d"}, {"2": "a", "null": "b", "true": "c", "1.5": "d"}, id="keys"
+        ),
+        pytest.param({1: "a", "1": "b"}, {"1": "a", "1_": "b"}, id="keys_that_json_would_make_one"),
+        pytest.param({(1, "x"): 2, date(2026, 1, 1): 3}, {'[1, "x"]': 2, "2026-01-01": 3}, id="other_keys"),
+        pytest.param(CYCLE, [1, "(circular reference)"], id="cycle"),
+        pytest.param([SHARED, SHARED], [[1], [1]], id="twice_is_no_cycle"),
+        pytest.param([Widget(), Widget], ["Widget", "type: <class 'test_results.Widget'>"], id="unknown"),
+        pytest.param(
+            [object(), len], ["object", "builtin_function_or_method: <built-in function len>"], id="no_address"
+        ),
+        pytest.param({"m": Mock()}, {"m": "Mock: <Mock>"}, id="mock"),
+        pytest.param([Hostile()], ["Hostile"], id="hostile"),
+        pytest.param({"f": ValueError("x")}, {"f": "ValueError: x"}, id="exception"),
+        pytest.param([b"caf\xc3\xa9", bytearray(b"\x01")], ["café", {"bytes": 1, "base64": "AQ=="}], id="bytes"),
+        pytest.param(b"\xff" * 4_000, {"bytes": 4_000, "left_out": "binary data"}, id="many_bytes"),
+    ],
+)
+def test_fr18_values_become_json(value, data):
+    assert strict(encode_result(value)) == data
+
+
+def test_rows_of_a_database():
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    rows = database.execute("select 7 as id, 'cup' as name union select 8, 'pot'")
+    assert strict(encode_result(rows.fetchall())) == [{"id": 7, "name": "cup"}, {"id": 8, "name": "pot"}]
+    database.close()
+
+
+def test_pydantic_models():
+    pydantic = pytest.importorskip("pydantic")
+    Order = pydantic.create_model("Order", id=(str, ...), paid=(Decimal, ...))
+    assert strict(encode_result([Order(id="ORD-1", paid="19.90")])) == [{"id": "ORD-1", "paid": "19.90"}]
+
+
+def test_numpy_and_pandas():
+    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    values = [np.int64(3), np.float32(0.5), np.bool_(True), np.array([[1, 2]]), np.array(4), np.float64("nan")]
+    assert strict(encode_result(values)) == [3, 0.5, True, [[1, 2]], 4, "NaN"]
+    assert strict(encode_result(np.datetime64("2026-01-01T00:00:00", "ns"))) == "2026-01-01T00:00:00.000000000"
+    frame = pd.DataFrame({"city": ["Oslo", "Lima"], "at": pd.to_datetime(["2026-01-01", None])})
+    assert strict(encode_result(frame)) == [
+        {"city": "Oslo", "at": "2026-01-01T00:00:00"},
+        {"city": "Lima", "at": "NaT"},
+    ]
+    assert strict(encode_result(frame.groupby("city").size())) == {"Lima": 1, "Oslo": 1}
+    assert strict(encode_result(pd.DataFrame({"n": [1]}, index=pd.Index(["a"], name="key")))) == [{"key": "a", "n": 1}]
+    assert strict(encode_result(pd.Series([1, 2], index=["x", "x"]))) == [1, 2]
+    cut = strict(encode_result(pd.DataFrame({"n": range(200_000)}), budget=1_000))
+    assert (cut["total"], cut["truncated"], cut["items"][0]) == (200_000, True, {"n": 0})
+
+
+def test_deep_nesting_is_cut_and_not_raised():
+    value = "end"
+    for _ in range(100_000):
+        value = [value]
+    data, depth = strict(encode_result(value)), 0
+    while isinstance(data, list):
+        (data,), depth = data, depth + 1
+    assert (data, depth) == ("(nested more than 50 deep)", 50)
+
+
+def test_a_generator_that_breaks_is_the_tools_failure():
+    def lines():
+        yield "first"
+        raise ConnectionError("lost")
+
+    with pytest.raises(ConnectionError, match="lost"):
+        encode_result(lines())
+
+
+# Budgets
+
+
+def test_fr19_a_traceback_keeps_its_first_and_its_last_line():
+    last = "ModuleNotFoundError: No module named 'numpy'"
+    lines = ["Traceback (most recent call last):", *(f'  File "a.py", line {n}' for n in range(398)), last]
+    text = "\n".join(lines)
+    cut = encode_result(text, budget=1_000)
+    head, tail = cut.split("\n[… ")
+    number, tail = tail.split(" characters left out …]\n")
+    assert 900 < len(cut) <= 1_000
+    assert head.splitlines()[0] == lines[0] and tail.splitlines()[-1] == last
+    assert len(head) + int(number) + len(tail) == len(text)
+    assert text.startswith(head) and text.endswith(tail)
+    assert set(cut.splitlines()) - set(lines) == {"", f"[… {number} characters left out …]"}, "whole lines only"
+    assert error_text(text, limit=1_000) == cut
+
+
+def test_fr19_a_long_last_line_stays_whole():
+    last = "E" * 700
+    cut = cut_text("first\n" + "middle\n" * 500 + last, 1_000)
+    assert cut.startswith("first\n") and cut.endswith("\n" + last) and len(cut) <= 1_000
+
+
+def test_fr19_at_the_limit_nothing_is_touched():
+    assert encode_result("x" * 1_000, budget=1_000) == "x" * 1_000
+    assert 990 < len(encode_result("x" * 1_001, budget=1_000)) <= 1_000
+    numbers = list(range(100))
+    assert encode_result(numbers, budget=len(json.dumps(numbers))) == json.dumps(numbers)
+
+
+def test_fr19_lone_surrogates_become_the_replacement_character():
+    name = b"report_\xff.txt".decode("utf-8", "surrogateescape")
+    assert encode_result(name) == "report_\ufffd.txt"
+    assert strict(encode_result({name: [name]})) == {"report_\ufffd.txt": ["report_\ufffd.txt"]}
+    assert encode_result([{"type": "text", "text": name}]) == [{"type": "text", "text": "report_\ufffd.txt"}]
+    assert encode_result("\ud83d\ude00 \ud83d.") == "😀 \ufffd.", "two halves are one character"
+    assert error_text(ValueError(name)) == "ValueError: report_\ufffd.txt"
+
+
+@pytest.mark.parametrize("cluster", ["👩‍👩‍👧", "👍🏽", "🇳🇴", "e\u0301", "❤️"])
+def test_fr19_a_character_at_the_cut_stays_whole(cluster):
+    for shift in range(12):
+        cut = cut_text("." * shift + cluster * 100, 120)
+        head, tail = cut.split("\n[…")[0], cut.split("…]\n")[1]
+        assert head == "." * shift + cluster * head.count(cluster)
+        assert tail == cluster * tail.count(cluster)
+
+
+@pytest.mark.parametrize("limit", range(0, 60))
+def test_the_smallest_limits_hold(limit):
+    assert len(cut_text("word " * 100, limit)) <= limit
+
+
+def test_a_long_list_is_cut_at_a_whole_item_and_says_so():
+    rows = [{"id": number, "name": "cup"} for number in range(9_000)]
+    text = encode_result(rows, budget=1_000)
+    cut = strict(text)
+    assert 950 < len(text) <= 1_000
+    assert cut == {
+        "total": 9_000,
+        "returned": len(cut["items"]),
+        "truncated": True,
+        "items": rows[: len(cut["items"])],
+    }
+
+
+def test_only_the_long_part_of_an_object_is_cut():
+    cut = strict(encode_result({"rows": list(range(9_000)), "log": "a line\n" * 900, "next": "abc"}, budget=2_000))
+    assert list(cut) == ["rows", "log", "next"] and cut["next"] == "abc"
+    assert cut["rows"]["total"] == 9_000 and cut["rows"]["items"] == list(range(cut["rows"]["returned"]))
+    assert "characters left out" in cut["log"]
+
+
+def test_an_item_too_long_by_itself_is_shown_in_part():
+    cut = strict(encode_result([{"body": "x" * 5_000}, {"body": "y"}], budget=1_000))
+    assert (cut["total"], cut["returned"]) == (2, 1)
+    assert "characters left out" in cut["items"][0]["body"]
+
+
+def test_an_object_of_many_names_keeps_the_first_entries():
+    cut = strict(encode_result({f"key{number}": number for number in range(5_000)}, budget=500))
+    assert cut["total"] == 5_000 and cut["items"] == {f"key{n}": n for n in range(cut["returned"])}
+
+
+def test_nobody_counted_the_items_of_a_generator():
+    cut = strict(encode_result(itertools.count(), budget=300))
+    assert cut["total"] is None and cut["items"] == list(range(cut["returned"]))
+
+
+@pytest.mark.parametrize("build", [lambda: range(10_000_000), itertools.count, lambda: "x\n" * 1_000_000])
+def test_huge_results_are_quick(build):
+    value = build()
+    started = time.process_time()
+    assert len(encode_result(value)) <= 30_000
+    assert time.process_time() - started < 2
+
+
+def test_a_budget_that_holds_nothing_is_refused():
+    with pytest.raises(ValueError, match="A budget of 5 cannot hold a result"):
+        encode_result("text", budget=5)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        pytest.param(KeyError("x"), "KeyError: 'x'", id="key_error"),
+        pytest.param(ValueError(), "ValueError", id="no_message"),
+        pytest.param(
+            FileNotFoundError(2, "No such file or directory", "/home/ada/my notes/a.txt"),
+            "FileNotFoundError: No such file or directory: 'a.txt'",
+            id="no_folder",
+        ),
+        pytest.param(
+            ValueError("in /home/ada/a.txt, C:\\Users\\ada\\b.txt, https://example.org/a/b, src/a/c.ts"),
+            "ValueError: in …/a.txt, …/b.txt, https://example.org/a/b, src/a/c.ts",
+            id="no_folders",
+        ),
+        pytest.param(ExceptionGroup("g", [ValueError("a"), KeyError("b")]), "ValueError: a; KeyError: 'b'", id="group"),
+        pytest.param(
+            ToolError("NOT_FOUND", "There is no order 7.", hint="Use search_orders."),
+            "NOT_FOUND: There is no order 7.\nHint: Use search_orders.\nRetryable: no, the same call will fail again.",
+            id="tool_error",
+        ),
+        pytest.param(
+            ToolError("BUSY", "The till is busy.", retryable=True),
+            "BUSY: The till is busy.\nRetryable: yes, the same call may succeed later.",
+            id="retryable",
+        ),
+    ],
+)
+def test_what_the_model_reads_about_a_failure(error, text):
+    assert error_text(error) == text
+
+
+def test_a_long_message_is_cut_and_keeps_its_hint():
+    assert len(error_text(ValueError("x" * 100_000))) == 500
+    text = error_text(ToolError("TOO_LONG", "x" * 100_000, hint="Use `limit`."))
+    assert len(text) <= 2_000 and "\nHint: Use `limit`.\n" in text
+
+
+def test_an_error_that_cannot_be_printed():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert error_text(Mute()) == "Mute"
+
+
+# For any value
+
+TEXT = st.text(st.characters() | st.characters(categories=["Cs"]), max_size=40)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    TEXT,
+    st.binary(max_size=20),
+    st.decimals().filter(lambda number: not number.is_snan()),
+    st.datetimes(),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=8),
+        st.dictionaries(SCALARS, inner, max_size=8),
+        st.frozensets(SCALARS, max_size=5),
+        st.tuples(inner, inner),
+        st.builds(lambda items: (item for item in items), st.lists(inner, max_size=4)),
+    ),
+    max_leaves=40,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, st.integers(20, 400))
+def test_any_value_gives_text_within_its_budget(value, budget):
+    content = encode_result(value, budget)
+    assert isinstance(content, str) and content.strip()
+    assert len(content) <= budget
+    content.encode("utf-8")
+    if value is not None and not isinstance(value, (str, bytes)):
+        strict(content)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.characters() | st.sampled_from("\n\u200d🧪🇳e\u0301"), max_size=300), st.integers(0, 200))
+def test_any_cut_is_a_head_a_marker_and_a_tail(text, limit):
+    cut = cut_text(text, limit)
+    assert len(cut) <= max(limit, 0) or cut == text
+    if " characters left out …]\n" in cut and " characters left out" not in text:
+        head, rest = cut.split("\n[… ")
+        number, tail = rest.split(" characters left out …]\n")
+        assert text.startswith(head) and text.endswith(tail)
+        assert len(head) + int(number) + len(tail) == len(text)
