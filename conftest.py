@@ -16,7 +16,7 @@ from course_kit.building import clean_environment
 
 SCRATCH = Path(tempfile.mkdtemp(prefix="course-tests-"))
 atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
-CLEAN = clean_environment(SCRATCH / "workspace")
+CLEAN = clean_environment(SCRATCH)
 os.environ.clear()
 os.environ.update(CLEAN)
 
@@ -46,7 +46,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]):
 def pytest_runtest_setup(item: pytest.Item):
     """Each notebook has a workspace of its own, as it had when it was built: no progress from another lesson."""
     if is_cell(item):
-        workspace = SCRATCH / f"{item.path.parent.name}-{item.path.stem}"
-        workspace.mkdir(exist_ok=True)
-        os.environ["COURSE_WORKSPACE"] = str(workspace)
+        os.environ["COURSE_WORKSPACE"] = str(SCRATCH / f"{item.path.parent.name}-{item.path.stem}")
     return (yield)

@@ -144,15 +144,18 @@ def differences(built: "NotebookNode", committed: "NotebookNode", *, outputs: bo
     return found
 
 
-def clean_environment(workspace: Path, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """An environment for runs that must be offline and alike: no keys, no live switch, no user's settings."""
+def clean_environment(scratch: Path, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """An environment for runs that must be offline and alike: no keys, no live switch, no user's settings.
+
+    The workspace, still to be made, and the folders of Jupyter lie in `scratch`.
+    """
     kept = os.environ if environment is None else environment
     clean = {name: value for name, value in kept.items() if not SECRETS.search(name) and name not in UNSTABLE}
-    jupyter = workspace / ".jupyter"
+    jupyter = scratch / "jupyter"
     jupyter.mkdir(parents=True, exist_ok=True)
     for name, folder in {"IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data"}.items():
         clean[name] = str(jupyter / folder)
-    return clean | {"COURSE_WORKSPACE": str(workspace), "OPENBLAS_NUM_THREADS": "1"}
+    return clean | {"COURSE_WORKSPACE": str(scratch / "workspace"), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _sources(folder: Path) -> list[Path]:

@@ -113,7 +113,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     "field-required": (without("model"), body()),
     "field-type": (body(max_tokens=None), body(max_tokens=1)),
     "field-value": (body(output_config={"effort": "huge"}), body(output_config={"effort": "high"})),
-    "unknown-field": (body(parallel_tool_calls=False), body(tool_choice={"type": "auto", "disable_parallel_tool_use": True})),
+    "unknown-field": (
+        body(parallel_tool_calls=False),
+        body(tool_choice={"type": "auto", "disable_parallel_tool_use": True}),
+    ),
     "max-tokens-range": (body(max_tokens=-1), body(max_tokens=0)),
     "thinking-budget-range": (
         body(model=OLD, thinking={"type": "enabled", "budget_tokens": 1023}),
@@ -169,20 +172,34 @@ CASES: dict[str, tuple[Any, Any]] = {
         body(tools=[*many(4, cache_control=CACHED), WEATHER]),
     ),
     "format-without-prefill": (
-        body(ASK, {"role": "assistant", "content": "{"}, model=OLD, output_config={"format": {"type": "json_schema", "schema": schema(a=STRING)}}),
+        body(
+            ASK,
+            {"role": "assistant", "content": "{"},
+            model=OLD,
+            output_config={"format": {"type": "json_schema", "schema": schema(a=STRING)}},
+        ),
         body(ASK, model=OLD, output_config={"format": {"type": "json_schema", "schema": schema(a=STRING)}}),
     ),
     # Definitions.
-    "schema-top-level-union": (with_schema({"anyOf": [{"required": ["a"]}]}, a=STRING), with_schema(a={"anyOf": [STRING]})),
+    "schema-top-level-union": (
+        with_schema({"anyOf": [{"required": ["a"]}]}, a=STRING),
+        with_schema(a={"anyOf": [STRING]}),
+    ),
     "property-keys": (with_schema(**{"filter[id]": STRING}), with_schema(**{"filter.id": STRING})),
     "schema-valid": (
         with_schema(a={"type": "array", "items": [STRING]}),
         with_schema(a={"type": "array", "prefixItems": [STRING]}),
     ),
-    "input-examples-fit": (body(tools=[tool(input_examples=[{"town": "Oslo"}])]), body(tools=[tool(input_examples=[{"city": "Oslo"}])])),
+    "input-examples-fit": (
+        body(tools=[tool(input_examples=[{"town": "Oslo"}])]),
+        body(tools=[tool(input_examples=[{"city": "Oslo"}])]),
+    ),
     "tool-names-unique": (body(tools=[WEATHER, WEATHER]), body(tools=[WEATHER, tool(name="other")])),
     "some-tool-not-deferred": (body(tools=[tool(defer_loading=True)]), body(tools=[SEARCH, tool(defer_loading=True)])),
-    "search-tool-not-deferred": (body(tools=[{**SEARCH, "defer_loading": True}, WEATHER]), body(tools=[SEARCH, WEATHER])),
+    "search-tool-not-deferred": (
+        body(tools=[{**SEARCH, "defer_loading": True}, WEATHER]),
+        body(tools=[SEARCH, WEATHER]),
+    ),
     "deferred-not-cached": (
         body(tools=[SEARCH, tool(defer_loading=True, cache_control=CACHED)]),
         body(tools=[{**SEARCH, "cache_control": CACHED}, tool(defer_loading=True)]),
@@ -207,7 +224,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     "calls-from-the-assistant": (body(user(CALL)), round_trip()),
     "user-turn-not-empty": (body({"role": "user", "content": ""}), body({"role": "user", "content": ""}, ASK)),
     "assistant-turn-not-empty": (body(ASK, assistant(), ASK), body(ASK, assistant())),
-    "text-not-empty": (round_trip({**RESULT, "content": [{"type": "text", "text": ""}]}), round_trip({**RESULT, "content": ""})),
+    "text-not-empty": (
+        round_trip({**RESULT, "content": [{"type": "text", "text": ""}]}),
+        round_trip({**RESULT, "content": ""}),
+    ),
     "text-not-blank": (body({"role": "user", "content": " \n"}), body({"role": "user", "content": " ?\n"})),
     "no-document-from-the-assistant": (
         body(ASK, assistant(TEXT, DOCUMENT), ASK),
@@ -216,7 +236,13 @@ CASES: dict[str, tuple[Any, Any]] = {
     "no-citations-from-the-user": (body(user(CITED)), (body(user(CITED)), OLD_VERSION)),
     "call-ids-unique": (
         body(ASK, assistant(CALL), user(RESULT), assistant(CALL), user(RESULT)),
-        body(ASK, assistant(CALL), user(RESULT), assistant({**CALL, "id": "toolu_B"}), user({**RESULT, "tool_use_id": "toolu_B"})),
+        body(
+            ASK,
+            assistant(CALL),
+            user(RESULT),
+            assistant({**CALL, "id": "toolu_B"}),
+            user({**RESULT, "tool_use_id": "toolu_B"}),
+        ),
     ),
     "results-have-a-call": (body(user(RESULT)), round_trip()),
     "calls-answered-at-once": (round_trip(TEXT, RESULT), round_trip(RESULT, TEXT)),
@@ -237,7 +263,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         round_trip({**RESULT, "is_error": True, "content": ""}),
         round_trip({"type": "tool_result", "tool_use_id": "toolu_A"}),
     ),
-    "result-content-not-null": (round_trip({**RESULT, "content": None}), round_trip({"type": "tool_result", "tool_use_id": "toolu_A"})),
+    "result-content-not-null": (
+        round_trip({**RESULT, "content": None}),
+        round_trip({"type": "tool_result", "tool_use_id": "toolu_A"}),
+    ),
     "server-call-not-left-open": (
         body(ASK, assistant(SERVER_CALL, CALL), user(RESULT, TEXT), tools=[SEARCH, WEATHER]),
         body(ASK, assistant(SERVER_CALL, CALL), user(RESULT), tools=[SEARCH, WEATHER]),
@@ -252,7 +281,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         signed("Look it up.", model=HAIKU, system="New orders."),
         signed("Look it up.", model=HAIKU),
     ),
-    "no-prefill": (body(ASK, {"role": "assistant", "content": "It is"}), body(ASK, {"role": "assistant", "content": "It is"}, model=OLD)),
+    "no-prefill": (
+        body(ASK, {"role": "assistant", "content": "It is"}),
+        body(ASK, {"role": "assistant", "content": "It is"}, model=OLD),
+    ),
     "prefill-not-open-ended": (
         body(ASK, {"role": "assistant", "content": "It is "}, model=OLD),
         body(ASK, {"role": "assistant", "content": "It is"}, model=OLD),
@@ -263,8 +295,14 @@ CASES: dict[str, tuple[Any, Any]] = {
         round_trip({**RESULT, "content": [{"type": "tool_reference", "tool_name": "gone"}]}),
         round_trip({**RESULT, "content": [REFERENCE]}),
     ),
-    "tool-reference-alone": (round_trip({**RESULT, "content": [REFERENCE, TEXT]}), round_trip({**RESULT, "content": [REFERENCE]}, TEXT)),
-    "forcing-supported": (body(model=NO_FORCING, tool_choice={"type": "any"}), body(model=OPUS, tool_choice={"type": "any"})),
+    "tool-reference-alone": (
+        round_trip({**RESULT, "content": [REFERENCE, TEXT]}),
+        round_trip({**RESULT, "content": [REFERENCE]}, TEXT),
+    ),
+    "forcing-supported": (
+        body(model=NO_FORCING, tool_choice={"type": "any"}),
+        body(model=OPUS, tool_choice={"type": "any"}),
+    ),
     "chosen-tool-exists": (
         body(tool_choice={"type": "tool", "name": "weather"}),
         body(tool_choice={"type": "tool", "name": "get_weather"}),
@@ -275,23 +313,38 @@ CASES: dict[str, tuple[Any, Any]] = {
         body(model="claude-opus-4-6", thinking={"type": "adaptive"}, tool_choice={"type": "any"}),
     ),
     "chosen-tool-direct": (
-        body(tools=[tool(allowed_callers=["code_execution_20260120"])], tool_choice={"type": "tool", "name": "get_weather"}),
+        body(
+            tools=[tool(allowed_callers=["code_execution_20260120"])],
+            tool_choice={"type": "tool", "name": "get_weather"},
+        ),
         body(tools=[tool(allowed_callers=["direct"])], tool_choice={"type": "tool", "name": "get_weather"}),
     ),
     # Strict.
-    "strict-unsupported-keyword": (strict(n={"type": "integer", "minimum": 1}), with_schema(n={"type": "integer", "minimum": 1})),
+    "strict-unsupported-keyword": (
+        strict(n={"type": "integer", "minimum": 1}),
+        with_schema(n={"type": "integer", "minimum": 1}),
+    ),
     "strict-string-length": (strict(s={"type": "string", "maxLength": 9}), strict(s=STRING)),
     "strict-open-object": (strict({"additionalProperties": True}, a=STRING), strict(a=STRING)),
-    "strict-recursion": (strict(RECURSIVE, child={"$ref": "#/$defs/N"}), with_schema(RECURSIVE, child={"$ref": "#/$defs/N"})),
+    "strict-recursion": (
+        strict(RECURSIVE, child={"$ref": "#/$defs/N"}),
+        with_schema(RECURSIVE, child={"$ref": "#/$defs/N"}),
+    ),
     "strict-empty-schema": (strict(a={}), strict(a=STRING)),
     "strict-one-of": (strict(a={"oneOf": [STRING]}), strict(a={"anyOf": [STRING]})),
-    "strict-any-of-siblings": (strict(a={"anyOf": [STRING], "type": "string"}), strict(a={"anyOf": [STRING], "title": "A"})),
+    "strict-any-of-siblings": (
+        strict(a={"anyOf": [STRING], "type": "string"}),
+        strict(a={"anyOf": [STRING], "title": "A"}),
+    ),
     "strict-all-of-ref": (
         strict({"$defs": {"S": STRING}}, a={"allOf": [{"$ref": "#/$defs/S"}]}),
         strict({"$defs": {"S": STRING}}, a={"$ref": "#/$defs/S"}),
     ),
     "strict-format": (strict(a={"type": "string", "format": "phone"}), strict(a={"type": "string", "format": "email"})),
-    "strict-pattern": (strict(a={"type": "string", "pattern": r"^(?=x)"}), strict(a={"type": "string", "pattern": r"^ORD-[0-9]{8}$"})),
+    "strict-pattern": (
+        strict(a={"type": "string", "pattern": r"^(?=x)"}),
+        strict(a={"type": "string", "pattern": r"^ORD-[0-9]{8}$"}),
+    ),
     "strict-enum-type": (strict(a={"type": ["string", "null"], "enum": ["x", None]}), strict(a={"enum": ["x", None]})),
     "strict-enum-complex": (strict(a={"enum": [{"x": 1}]}), strict(a={"enum": ["x", 1]})),
     "strict-min-items": (
@@ -300,7 +353,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "strict-items-list": (strict(a={"type": "array", "items": [STRING]}), strict(a={"type": "array", "items": STRING})),
     "strict-external-ref": (strict(a={"$ref": "https://example.com/s.json"}), strict(a=STRING)),
-    "strict-missing-ref": (strict(a={"$ref": "#/$defs/gone"}), strict({"$defs": {"here": STRING}}, a={"$ref": "#/$defs/here"})),
+    "strict-missing-ref": (
+        strict(a={"$ref": "#/$defs/gone"}),
+        strict({"$defs": {"here": STRING}}, a={"$ref": "#/$defs/here"}),
+    ),
     "strict-too-many-tools": (body(tools=many(21, strict=True)), body(tools=[*many(20, strict=True), WEATHER])),
     "strict-too-many-optional": (
         body(tools=many(2, strict=True, input_schema=OPTIONAL_13)),

@@ -157,6 +157,17 @@ def test_every_public_name_resolves(name):
     assert name in dir(course_kit)
 
 
+def test_public_names_hold_however_the_modules_were_imported():
+    """A module named like what it exports would take its place once it is imported by itself."""
+    code = f"""
+import importlib, types, course_kit
+for module in {MODULES}:
+    importlib.import_module(module)
+print(*[name for name in course_kit.__all__ if isinstance(getattr(course_kit, name), types.ModuleType)])
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         course_kit.no_such_name  # noqa: B018

@@ -334,7 +334,7 @@ def test_what_a_kernel_leaves_behind_is_stripped(course):
 
 def test_failures_are_told_together_by_file_line_and_cell(course):
     (course / "notebooks" / "src" / "00_first.py").write_text("# %%\na = 1\n\n# %%\na / 0\n", encoding="utf-8")
-    (course / "solutions" / "src" / "00_first.py").write_text("# %%\nopen_ended(\n", encoding="utf-8")
+    (course / "solutions" / "src" / "00_first.py").write_text("# %%\na = = 1\n", encoding="utf-8")
     with pytest.raises(AuthoringError) as failure:
         build(course, say=silent)
     messages = str(failure.value).splitlines()
@@ -385,7 +385,7 @@ def test_no_key_and_no_switch_reaches_a_kernel(tmp_path):
         "PATH": os.defpath,
         "HOME": "home",
         "COURSE_SHARED_DATA": "data",
-        "COURSE_WORKSPACE": str(tmp_path),
+        "COURSE_WORKSPACE": str(tmp_path / "workspace"),
         "OPENBLAS_NUM_THREADS": "1",
     }
 

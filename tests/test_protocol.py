@@ -4,7 +4,23 @@ import json
 from typing import Any
 
 import pytest
-from rule_cases import ASK, CALL, CASES, HAIKU, LATER, OLD, OPUS, RESULT, TEXT, WEATHER, assistant, body, round_trip, tool, user
+from rule_cases import (
+    ASK,
+    CALL,
+    CASES,
+    HAIKU,
+    LATER,
+    OLD,
+    OPUS,
+    RESULT,
+    TEXT,
+    WEATHER,
+    assistant,
+    body,
+    round_trip,
+    tool,
+    user,
+)
 
 from course_kit import check_request
 from course_kit.contract.models import MODELS
@@ -77,7 +93,18 @@ def test_order_of_fields_is_the_apis() -> None:
         "model": 7,
     }
     paths = [violation.path for violation in check_request(broken, version="2023-06-01")]
-    assert paths == ["model", "tool_choice", "tools", "messages", "system", "thinking", "max_tokens", "top_p", "stream", "foo"]
+    assert paths == [
+        "model",
+        "tool_choice",
+        "tools",
+        "messages",
+        "system",
+        "thinking",
+        "max_tokens",
+        "top_p",
+        "stream",
+        "foo",
+    ]
 
 
 def test_missing_model_beats_everything() -> None:
@@ -148,7 +175,10 @@ def test_forcing_by_model(id: str) -> None:
         (body(tools=[tool(name="")]), "tools.0.custom.name: String should have at least 1 character"),
         (body(tools=[tool(name="a" * 129)]), "tools.0.custom.name: String should have at most 128 characters"),
         (body(tools=[{"name": "a", "parameters": {}}]), "tools.0.custom.input_schema: Field required"),
-        (body(tools=[tool(input_schema={"type": "array"})]), "tools.0.custom.input_schema.type: Input should be 'object'"),
+        (
+            body(tools=[tool(input_schema={"type": "array"})]),
+            "tools.0.custom.input_schema.type: Input should be 'object'",
+        ),
         (body(tools=[WEATHER, WEATHER]), "tools: Tool names must be unique."),
         (body(tool_choice={"type": "tool", "name": "x"}), "Tool 'x' not found in provided tools"),
         (body(model="gpt-5"), "model: gpt-5"),
@@ -157,7 +187,10 @@ def test_forcing_by_model(id: str) -> None:
             body({"role": "tool", "content": "x"}),
             'messages: Unexpected role "tool". Allowed roles are "user" or "assistant"',
         ),
-        (round_trip({"type": "tool_result", "content": "x"}), "messages.2.content.0.tool_result.tool_use_id: Field required"),
+        (
+            round_trip({"type": "tool_result", "content": "x"}),
+            "messages.2.content.0.tool_result.tool_use_id: Field required",
+        ),
         (
             body(ASK, assistant({**CALL, "id": "a b"})),
             "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
@@ -194,7 +227,9 @@ FR_01 = [
 ]
 
 
-@pytest.mark.parametrize(("keep", "orphan"), [(7, None), (6, None), (5, "toolu_A"), (4, None), (3, "toolu_B"), (2, None), (1, None)])
+@pytest.mark.parametrize(
+    ("keep", "orphan"), [(7, None), (6, None), (5, "toolu_A"), (4, None), (3, "toolu_B"), (2, None), (1, None)]
+)
 def test_fr01_trimmed_history(keep: int, orphan: str | None) -> None:
     found = check_request(body(*FR_01[-keep:]))
     if orphan is None:
@@ -236,7 +271,9 @@ def test_fr04_results_in_several_messages() -> None:
     assert check_request(split_up, strictness={"results-in-one-message": True})[0].rule == "results-in-one-message"
 
 
-@pytest.mark.parametrize("name", ["cal.create-event", "todo/find", "get weather", "météo", "", "a" * 129, "get_weather\n", "天气"])
+@pytest.mark.parametrize(
+    "name", ["cal.create-event", "todo/find", "get weather", "météo", "", "a" * 129, "get_weather\n", "天气"]
+)
 def test_fr05_tool_names(name: str) -> None:
     violation = first_violation(body(tools=[WEATHER, tool(name=name)]))
     assert (violation.rule, violation.path) == ("tool-name", "tools.1.custom.name")
@@ -283,7 +320,11 @@ def test_fr07_strict_open_object() -> None:
 
 
 def test_fr07_budget_over_the_request() -> None:
-    optional = {"type": "object", "additionalProperties": False, "properties": {f"p{i}": {"type": "string"} for i in range(13)}}
+    optional = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {f"p{i}": {"type": "string"} for i in range(13)},
+    }
     tools = [tool(name=name, strict=True, input_schema=optional) for name in ("a", "b")]
     violation = first_violation(body(tools=tools))
     assert violation.rule == "strict-too-many-optional" and "26" in violation.message
@@ -322,7 +363,16 @@ def test_fr09_recursion_and_references() -> None:
         ({"content": []}, None),
         ({"content": None}, None),
     ],
-    ids=["empty text", "error with image", "error empty", "error no blocks", "error without", "none", "no blocks", "null"],
+    ids=[
+        "empty text",
+        "error with image",
+        "error empty",
+        "error no blocks",
+        "error without",
+        "none",
+        "no blocks",
+        "null",
+    ],
 )
 def test_fr17_results(result: dict[str, Any], refused_by: str | None) -> None:
     found = check_request(round_trip({"type": "tool_result", "tool_use_id": "toolu_A", **result}))

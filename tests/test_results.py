@@ -343,6 +343,12 @@ def test_huge_results_are_quick(build):
     assert time.process_time() - started < 2
 
 
+def test_many_endless_parts_are_not_read_for_ever():
+    read = itertools.count()
+    strict(encode_result({f"part{number}": (next(read) for _ in itertools.count()) for number in range(100)}, 1_000))
+    assert next(read) < 20_000
+
+
 def test_a_budget_that_holds_nothing_is_refused():
     with pytest.raises(ValueError, match="A budget of 5 cannot hold a result"):
         encode_result("text", budget=5)

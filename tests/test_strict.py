@@ -270,9 +270,11 @@ def test_fr09_the_root_reference_is_written_out_and_the_definitions_stay():
 
 
 def test_fr09_a_missing_definition_is_named():
-    (problem,) = to_strict(closed(a={"$ref": "#/$defs/Gone"})).problems
-    assert problem.path == "#/properties/a"
-    assert "#/$defs/Gone" in problem.message
+    for schema in ({"$ref": "#/$defs/Gone"}, {"type": "string", "items": {"$ref": "#/$defs/Gone"}}):
+        (problem,) = to_strict(closed(a=schema)).problems
+        assert problem.rule == "strict-missing-ref"
+        assert problem.path.startswith("#/properties/a")
+        assert problem.message == "#/$defs/Gone is not in this schema. Add it to $defs."
 
 
 def test_a_reference_with_something_beside_it_keeps_both():
@@ -294,7 +296,7 @@ def test_definitions_are_transformed_and_unused_ones_left_out():
     assert result.problems == []
 
 
-@pytest.mark.parametrize("depth", [50, 5000])
+@pytest.mark.parametrize("depth", [50, 1500])
 def test_depth_is_no_danger(depth):
     deep = {"type": "string", "format": "phone"}
     for _ in range(depth):
@@ -409,10 +411,10 @@ PROBLEMS = {
     "root array": ({"type": "array", "items": {"type": "string"}}, "#", "strict-root-object"),
     "any value": (closed(a={}), "#/properties/a", "strict-empty-schema"),
     "free keys": (closed(a={"type": "object"}), "#/properties/a", "strict-free-keys"),
-    "a map": (closed(a={"type": "object", "additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys"),
+    "a map": (closed(a={"additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys"),
     "external": (closed(a={"$ref": "b.json#/A"}), "#/properties/a", "strict-external-ref"),
     "required but not listed": (closed(["b"], a={"type": "null"}), "#", "strict-required-unknown"),
-    "two closed objects": (closed(a={"type": "null"}) | {"allOf": [closed(b={"type": "null"})]}, "#", "strict-any-of-siblings"),
+    "two closed objects": (closed(a={"const": 1}) | {"allOf": [closed(b={"const": 1})]}, "#", "strict-any-of-siblings"),
     "not a schema": ({"type": "object", "properties": {"a": {"type": "text"}}}, "#", "strict-invalid"),
     "tuple of an old draft": (closed(a={"type": "array", "items": [{}]}), "#", "strict-invalid"),
     "not a dict": ([], "#", "strict-invalid"),
@@ -453,25 +455,38 @@ def test_openai_the_refund_tool_and_its_null():
     assert result.restore(sent | {"note": "n"}) == sent | {"note": "n"}
 
 
+NOT_FALSE = "'additionalProperties' is required to be supplied and to be false."
 OPENAI_REFUSED = {
-    "open": (closed(a={"type": "object"}), "In context=('properties', 'a'), 'additionalProperties' is required to be supplied and to be false."),
-    "allOf": (closed(a={"allOf": [{"type": "null"}]}), "In context=('properties', 'a'), 'allOf' is not permitted."),
-    "oneOf": (closed(a={"oneOf": [{"type": "null"}]}), "In context=('properties', 'a'), 'oneOf' is not permitted."),
-    "uri": (closed(a={"type": "string", "format": "uri"}), "In context=('properties', 'a'), 'uri' is not a valid format."),
-    "empty": (closed(a={}), "In context=('properties', 'a'), schema must have a 'type' key."),
-    "no items": (closed(a={"type": "array"}), "In context=('properties', 'a'), array schema missing items."),
-    "beside $ref": (closed(a={"$ref": "#", "title": "T"}), "In context=('properties', 'a'), $ref cannot have keywords {'title'}."),
-    "root union": ({"anyOf": [closed()]}, "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."),
+    "open object": ({"type": "object"}, NOT_FALSE),
+    "allOf": ({"allOf": [{"type": "null"}]}, "'allOf' is not permitted."),
+    "oneOf": ({"oneOf": [{"type": "null"}]}, "'oneOf' is not permitted."),
+    "contains": ({"type": "array", "items": {"type": "null"}, "contains": {}}, "'contains' is not permitted."),
+    "uri": ({"type": "string", "format": "uri"}, "'uri' is not a valid format."),
+    "empty": ({}, "schema must have a 'type' key."),
+    "array without items": ({"type": "array"}, "array schema missing items."),
+    "beside $ref": ({"$ref": "#", "title": "T"}, "$ref cannot have keywords {'title'}."),
+}
+MANY = {str(number): {"type": "null"} for number in range(5001)}
+ROOT = "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+OPENAI_REFUSES_THE_WHOLE = {
+    "root union": ({"anyOf": [closed()]}, ROOT),
     "levels": (nested(11), "Schema has 11 levels; the limit is 10."),
     "enum values": (closed(a={"enum": list(range(1001))}), "Schema has 1001 enum values; the limit is 1000."),
-    "properties": (closed(**{f"p{n}": {"type": "null"} for n in range(5001)}), "Schema has 5001 properties; the limit is 5000."),
-}  # fmt: skip
+    "properties": (closed(**MANY), "Schema has 5001 properties; the limit is 5000."),
+}
 
 
 @pytest.mark.parametrize("name", OPENAI_REFUSED)
 def test_openai_refuses(name):
     schema, message = OPENAI_REFUSED[name]
+    assert messages(closed(a=schema), "openai") == [f"In context=('properties', 'a'), {message}"]
+
+
+@pytest.mark.parametrize("name", OPENAI_REFUSES_THE_WHOLE)
+def test_openai_refuses_the_whole(name):
+    schema, message = OPENAI_REFUSES_THE_WHOLE[name]
     assert messages(schema, "openai") == [message]
+    assert messages(nested(10), "openai") == []
 
 
 def test_openai_accepts_what_anthropic_refuses():
@@ -519,14 +534,16 @@ def test_restore_ends_on_a_reference_that_goes_in_a_circle():
 
 # --- the SDK's helper beside ours --------------------------------------------------------------------------------
 
+EMPTY_OBJECT = {"type": "object", "properties": {}, "required": []}
 AGREE = {
     "objects and arrays": closed(["a"], a={"type": "array", "items": closed([], b={"type": "string", "title": "B"})}),
     "open object": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": True},
-    "formats, minItems": closed(a={"type": "string", "format": "date"}, b={"type": "array", "items": {"type": "null"}, "minItems": 1}),
+    "format": closed(a={"type": "string", "format": "date"}),
+    "minItems": closed(a={"type": "array", "items": {"type": "null"}, "minItems": 1}),
     "unions": closed(a={"oneOf": [{"type": "string"}, {"type": "null"}]}, b={"anyOf": [{"type": "null"}]}),
-    "definitions": closed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": {"type": "object", "properties": {}, "required": []}}},
+    "definitions": closed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": EMPTY_OBJECT}},
     "enum without type": closed(a={"enum": ["x", 1]}, b={"const": None}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", AGREE)
@@ -596,39 +613,45 @@ def _node(keywords, **optional):
     return st.fixed_dictionaries(keywords, optional=OPTIONAL_WORDS | optional)
 
 
+def _one(*values):
+    return st.sampled_from(values)
+
+
 LEAVES = st.one_of(
-    _node({"type": st.just("string")}, minLength=st.just(2), pattern=st.sampled_from(["^a", r"\ba"]), format=st.just("x")),
-    _node({"type": st.sampled_from(["integer", "number"])}, minimum=st.just(1), maximum=st.just(3)),
-    _node({"type": st.sampled_from(["boolean", "null", ["string", "null"], ["integer", "string"]])}, maximum=st.just(1)),
-    _node({"enum": st.sampled_from([["a"], ["a", None], [1, "abc", None]])}, type=st.sampled_from(["string", ["string", "null"]])),
-    _node({"const": st.sampled_from(["a", 1, None])}, type=st.sampled_from(["string", ["integer", "null"]])),
-    _node({"$ref": st.sampled_from(["#/$defs/A", "#/$defs/B", "#/$defs/Gone", "#"])}, minLength=st.just(1)),
-)  # fmt: skip
+    _node({"type": _one("string")}, minLength=_one(2), pattern=_one("^a", r"\ba"), format=_one("x")),
+    _node({"type": _one("integer", "number")}, minimum=_one(1), maximum=_one(3)),
+    _node({"type": _one("boolean", "null", ["string", "null"], ["integer", "string"])}, maximum=_one(1)),
+    _node({"enum": _one(["a"], ["a", None], [1, "abc", None])}, type=_one("string", ["string", "null"])),
+    _node({"const": _one("a", 1, None)}, type=_one("string", ["integer", "null"])),
+    _node({"$ref": _one("#/$defs/A", "#/$defs/B", "#/$defs/Gone", "#")}, minLength=_one(1)),
+)
 
 
 def _inside(children):
     several = st.lists(children, min_size=1, max_size=2)
     required = st.lists(NAMES, max_size=2, unique=True)
+    only_a = st.fixed_dictionaries({"a": children})
     objects = _node(
-        {"type": st.just("object"), "properties": st.dictionaries(NAMES, children, max_size=3)},
+        {"type": _one("object"), "properties": st.dictionaries(NAMES, children, max_size=3)},
         required=required,
-        additionalProperties=st.sampled_from([False, False, True, {"type": "string"}]),
+        additionalProperties=_one(False, False, True, {"type": "string"}),
     )
     return st.one_of(
         objects,
-        _node({"type": st.just("array"), "items": children}, minItems=st.sampled_from([1, 2]), uniqueItems=st.booleans()),
-        _node({}, anyOf=several, type=st.sampled_from(["string", "object"]), properties=st.fixed_dictionaries({"a": children})),
+        _node({"type": _one("array"), "items": children}, minItems=_one(1, 2), uniqueItems=st.booleans()),
+        _node({}, anyOf=several, type=_one("string", "object"), properties=only_a),
         st.builds(lambda base, parts: base | {"allOf": parts}, objects, several),
-        st.builds(lambda base, parts: base | {"oneOf": parts}, st.one_of(st.just({}), objects), several),
+        st.builds(lambda base, parts: base | {"oneOf": parts}, st.just({}) | objects, several),
         st.builds(lambda base, names: base | {"anyOf": [{"required": names}]}, objects, required),
         _node({"not": children}),
-    )  # fmt: skip
+    )
 
 
 SCHEMAS = st.recursive(LEAVES, _inside, max_leaves=6)
 TOOLS = st.builds(lambda p, a, b: closed(p=p) | {"$defs": {"A": a, "B": b}}, SCHEMAS, SCHEMAS, SCHEMAS)
 PLAIN = [None, True, 0, 1, 2, 7, 1.5, "", "a", "abc", "zz"]
-VALUES = [*PLAIN, [], ["a"], ["a", "a"], [1, None], {}, *({"a": v} for v in PLAIN), *({"a": v, "b": w} for v in PLAIN[:9:2] for w in PLAIN[1::3])]  # fmt: skip
+PAIRS = [{"a": one, "b": other} for one in PLAIN[::2] for other in PLAIN[1::3]]
+VALUES = [*PLAIN, [], ["a"], ["a", "a"], [1, None], {}, *({"a": value} for value in PLAIN), *PAIRS]
 THOROUGH = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -674,15 +697,11 @@ def test_openai_what_fits_the_strict_schema_fits_the_original_once_restored(sche
         assert not strict.is_valid(value) or original.is_valid(result.restore(value))
 
 
+KEYWORDS = "type properties items anyOf allOf enum const $ref $defs required format pattern minItems".split()
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from("type properties items anyOf allOf enum const $ref $defs required format pattern minItems".split()),
-        inner,
-        max_size=4,
-    ),
-)  # fmt: skip
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | _one("#", "#/$defs/A", "object", "string"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_one(*KEYWORDS), inner, max_size=4),
+)
 
 
 @settings(max_examples=200, deadline=None)

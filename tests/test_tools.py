@@ -457,6 +457,7 @@ def test_a_schema_of_ones_own():
         return values
 
     given["properties"].clear()
+    assert list(read.input_schema["properties"]) == ["file-path"], "a schema is a copy"
     assert run_tool(tool_use("t", "read", {"file-path": "a"}), [read])["content"] == '{"file-path": "a"}'
     assert run_tool(tool_use("t", "read", {}), [read])["is_error"] is True
 

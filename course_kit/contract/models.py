@@ -43,7 +43,7 @@ _ALWAYS = frozenset({"adaptive"})
 _MANUAL = frozenset({"enabled", "disabled"})
 _BOTH = frozenset({"adaptive", "enabled", "disabled"})
 
-# Sources: "What's new" and migration pages of each model; "Pricing" for the prompt tokens; "Prompt caching" for the floor.
+# Sources: "What's new" and migration pages of each model; "Pricing" for prompt tokens; "Prompt caching" for the floor.
 _ALL = (
     # Fable and Mythos 5.2 are taken to be as 5.1, and Mythos as Fable where a page names only one of them (?)
     ModelFacts("claude-fable-5-2", "Claude Fable 5.2", False, _ALWAYS, False, True, True, 512),

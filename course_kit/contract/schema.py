@@ -12,7 +12,6 @@ import json
 import marshal
 import math
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -470,6 +469,7 @@ def _at(path: Path) -> str:
     return f"at `{_cut(_path_text(path), 120)}`: " if path else ""
 
 
+_ADDRESS = "tool:///schema"  # under which the engine knows the schema, to compile parts of it
 _NOTHING = object()
 
 
@@ -530,9 +530,11 @@ class _Compiled:
                     raise ValueError
 
         keywords = {"anyOf": Union, "oneOf": Union} if explaining else None
-        registry = Registry([("tool:", self.schema)], draft=Draft202012, retriever=_refuse)
+        registry = Registry([(_ADDRESS, self.schema)], draft=Draft202012, retriever=_refuse)
         pointer = "".join("/" + quote(str(key).replace("~", "~0").replace("/", "~1"), safe="~") for key in place)
-        return Draft202012Validator({"$ref": f"tool:#{pointer}"}, registry=registry, keywords=keywords, **_options())
+        return Draft202012Validator(
+            {"$ref": f"{_ADDRESS}#{pointer}"}, registry=registry, keywords=keywords, **_options()
+        )
 
     def fits(self, place: Path, value: Any) -> bool:
         return self.engine(place).is_valid(value)
@@ -640,6 +642,7 @@ class _Fault:
     path: Path  # of the value
     place: Path  # of the keyword in the schema
     required: bool  # whether the field may not be left out; only looked up for null
+    more: str  # to be added to what is said about it
 
     @property
     def owner(self) -> Path:
@@ -649,42 +652,42 @@ class _Fault:
 def _explain(compiled: _Compiled, value: Any) -> list[Problem]:
     """Every fault of a value that does not fit, as sentences; at least one."""
     if not compiled.explainable:  # paths in a schema with an inner `$id` do not start at its root
-        paths = dict.fromkeys(tuple(error.instance_path) for error in compiled.errors((), value))
+        paths = dict.fromkeys(tuple(error.instance_path) for error in compiled.engine(()).iter_errors(value))
         return [_say(path, "does not fit its schema", "", "") for path in islice(paths, MAX_PROBLEMS)]
     found: dict[tuple[str, str], Problem] = {}
     seen_unions = set()
-    waiting = deque([((), value, (), "")])  # a part of the schema, the value it speaks about, its path, more to say
-    while waiting and len(found) < MAX_PROBLEMS:
-        start, here, path, more = waiting.popleft()
-        for error in _telling(compiled.errors(start, here)):
-            fault = _fault(compiled, start, here, path, error)
-            if type(error.kind).__name__ != "Custom":
-                problems = list(_sentences(fault))
-            elif (fault.place, fault.path) not in seen_unions:
-                seen_unions.add((fault.place, fault.path))
-                problems, branch = _explain_union(fault)
-                waiting.extend(branch)
-            for problem in problems:
-                problem = _with_hint(problem, more) if more else problem
-                found.setdefault((problem.path, problem.message), problem)
-            if len(found) >= MAX_PROBLEMS:
-                break
+    # Depth first and without recursion: for each union inside a union, the errors of the branch that was meant.
+    stack = [_faults(compiled, (), value, (), "")]
+    while stack and len(found) < MAX_PROBLEMS:
+        fault = next(stack[-1], None)
+        if fault is None:
+            stack.pop()
+            continue
+        if type(fault.error.kind).__name__ != "Custom":
+            problems = list(_sentences(fault))
+        elif (fault.place, fault.path) not in seen_unions:
+            seen_unions.add((fault.place, fault.path))
+            problems, branch = _explain_union(fault)
+            if branch:
+                stack.append(_faults(compiled, *branch))
+        for problem in problems:
+            problem = _with_hint(problem, fault.more) if fault.more else problem
+            found.setdefault((problem.path, problem.message), problem)
     unexplained = _say((), "does not fit the tool's schema", "", "", "read the descriptions of its inputs again")
     return list(found.values())[:MAX_PROBLEMS] or [unexplained]
 
 
-def _fault(compiled: _Compiled, start: Path, here: Any, path: Path, error: Any) -> _Fault:
-    inner = tuple(error.instance_path)
-    value, places, required = here, [start], False
-    for key in inner[:-1]:
-        value = value[key]
-    if inner and value[inner[-1]] is None and isinstance(inner[-1], str):
-        parent = here
-        for key in inner[:-1]:
-            places, parent = compiled.below(compiled.in_place(places, parent), key), parent[key]
-        required = inner[-1] in compiled.required(compiled.in_place(places, parent))
-    value = value[inner[-1]] if inner else value
-    return _Fault(compiled, error, value, path + inner, tuple(error.schema_path), required)
+def _faults(compiled: _Compiled, start: Path, here: Any, path: Path, more: str) -> Iterator[_Fault]:
+    """What is wrong with the value `here`, which stands at `path`, by the part `start` of the schema."""
+    for error in _telling(compiled.errors(start, here)):
+        inner = tuple(error.instance_path)
+        value, required = _lookup(here, inner), False
+        if value is None and inner:
+            places, parent = [start], here
+            for key in inner[:-1]:
+                places, parent = compiled.below(compiled.in_place(places, parent), key), parent[key]
+            required = inner[-1] in compiled.required(compiled.in_place(places, parent))
+        yield _Fault(compiled, error, value, path + inner, tuple(error.schema_path), required, more)
 
 
 # Where a value must be one of a few, that says it all: its type or length adds nothing.
@@ -743,10 +746,12 @@ def _sentences(fault: _Fault) -> Iterator[Problem]:
         case "AdditionalProperties" | "UnevaluatedProperties":
             yield from (_unknown_field(fault, field) for field in kind.unexpected[:MAX_PROBLEMS])
         case "PropertyNames":
-            names = fault.place[: fault.place.index("propertyNames") + 1]
-            expected, field = _wanted(compiled, names), str(kind.error.instance)
+            field, inline = str(kind.error.instance), "propertyNames" in fault.place
+            expected = _wanted(compiled, fault.place[: fault.place.index("propertyNames") + 1] if inline else owner)
             sentence = f"has a name that is not allowed here, where names must be {expected}"
             yield _say((*path, field), sentence, expected, f"the name {_quoted(field)}")
+        case "FalseSchema" if fault.place[-1:] == ("additionalProperties",):
+            yield from (_unknown_field(fault, field) for field in islice(value, MAX_PROBLEMS))
         case "FalseSchema" if fault.place[-1:] in ((), ("then",), ("else",)):
             yield _say(path, "holds values that are not allowed together", "other values", _received(value))
         case "FalseSchema":
@@ -861,14 +866,14 @@ def _option_problem(path: Path, options: list[Any], value: Any, hint: str = "") 
 # ── Unions ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _explain_union(fault: _Fault) -> tuple[list[Problem], list[tuple]]:
+def _explain_union(fault: _Fault) -> tuple[list[Problem], tuple | None]:
     """What is wrong where no branch of a union fits: problems, or the branch that was meant, to look at next."""
     compiled, value, path = fault.compiled, fault.value, fault.path
     branches = _branches(compiled, fault.place)
     fitting = [branch for branch in branches if compiled.fits(branch, value)]
     if fitting:  # a `oneOf` that fits more than once
         expected = f"of one of these shapes, not of several: {_shapes(compiled, fitting)}"
-        return [_problem(path, expected, value, "leave out what makes it fit the others")], []
+        return [_problem(path, expected, value, "leave out what makes it fit the others")], None
     typed = [branch for branch in branches if _has_type(value, _types(compiled, branch))]
     if not typed:
         types = [name for name in _A if any(name in _types(compiled, branch) for branch in branches)]
@@ -878,18 +883,18 @@ def _explain_union(fault: _Fault) -> tuple[list[Problem], list[tuple]]:
     if isinstance(value, dict):
         problem, meant = _by_discriminator(compiled, typed, value, path)
         if problem:
-            return [problem], []
+            return [problem], None
         if len(meant) < len(typed):
             typed = meant
     if len(typed) == 1:
-        return [], [(typed[0], value, path, "")]
+        return [], (typed[0], value, path, "")
     if not isinstance(value, dict | list):
         options = [_options_of(compiled.node(compiled.merged(branch)[-1])) for branch in typed]
         if all(options):
-            return [_option_problem(path, [option for group in options for option in group], value)], []
-        return [_problem(path, _shapes(compiled, typed), value)], []
+            return [_option_problem(path, [option for group in options for option in group], value)], None
+        return [_problem(path, _shapes(compiled, typed), value)], None
     closest = min(typed, key=lambda branch: _distance(compiled.errors(branch, value)))
-    return [], [(closest, value, path, f"possible shapes: {_shapes(compiled, typed)}")]
+    return [], (closest, value, path, f"possible shapes: {_shapes(compiled, typed)}")
 
 
 def _branches(compiled: _Compiled, place: Path) -> list[Path]:

@@ -115,8 +115,9 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
     except (RecursionError, _TooLarge):
         return StrictSchema({}, problems=[Problem("#", "strict-limits", "Too large or too deep. Make it smaller.")])
     for refusal in strict_refusals(result, provider):
-        advice = STRICT_RULES[refusal.rule].advice
-        work.problems.append(Problem(refusal.path, refusal.rule, f"{refusal.message.rstrip('.')}. {advice}"))
+        if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # told already, and where they stood
+            advice = STRICT_RULES[refusal.rule].advice
+            work.problems.append(Problem(refusal.path, refusal.rule, f"{refusal.message.rstrip('.')}. {advice}"))
     if result.get("type") != "object" and provider == "anthropic":
         work.problem((), "root-object", 'A tool needs "type": "object" at the root. Write it as one object.')
     forced = {path: work.forced[id(node)] for path, node in walk_schema(result) if id(node) in work.forced}
@@ -157,6 +158,11 @@ class _Rewrite:
         self.forced: dict[int, list[str]] = {}
         self.null_allowed: dict[Path, bool] = {}
         self.used: set[Path] = set()  # what the root reaches; other definitions would only weigh on the grammar
+        for path, node in self.places.items():
+            if isinstance(node, dict) and "$ref" in node and ref_path(node["$ref"]) not in self.places:
+                rule = "missing-ref" if node["$ref"].startswith("#") else "external-ref"
+                advice = STRICT_RULES[f"strict-{rule}"].advice
+                self.problem(path, rule, f"{node['$ref']} is not in this schema. {advice}")
         reached: list[Any] = [root]
         for part in reached:  # grows while it is read
             for _, node in walk_schema(part, skip=("$defs", "definitions")):
@@ -220,7 +226,7 @@ class _Rewrite:
             ref, beside = {"$ref": node["$ref"]}, {key: value for key, value in node.items() if key != "$ref"}
             target = ref_path(node["$ref"])
             if target not in self.places:
-                return ref  # the lint names it
+                return ref  # told already
             named = keep_ref and (target == () or target[:-1] in (("$defs",), ("definitions",)))
             circle = target in seen or (target in self.circles and (bool(path) or not keep_ref))
             if named and path and (not beside or (circle and self.provider == "anthropic")):

@@ -73,7 +73,9 @@ def merged(schema: Any, root: Any, choice: int = 0, depth: int = 0) -> dict[str,
     for key in ("anyOf", "oneOf"):
         if branches := schema.get(key):
             # A branch that ends comes before one that goes deeper or says nothing.
-            order = sorted(branches, key=lambda branch: (depth > 1 and "$ref" in str(branch), branch == {"type": "null"}))
+            order = sorted(
+                branches, key=lambda branch: (depth > 1 and "$ref" in str(branch), branch == {"type": "null"})
+            )
             parts.append([order[choice % len(order)]])
     if "$ref" in schema:
         parts.append([_target(schema["$ref"], root)])
@@ -130,7 +132,11 @@ def _fits_here(schema: Any, value: Any, place: _Place) -> bool:
     """Fits this part of the schema, whose references point into the whole."""
     if not isinstance(schema, Mapping):
         return schema is not False
-    definitions = {key: place.root[key] for key in ("$defs", "definitions") if isinstance(place.root, Mapping) and key in place.root}
+    definitions = {
+        key: place.root[key]
+        for key in ("$defs", "definitions")
+        if isinstance(place.root, Mapping) and key in place.root
+    }
     return fits({**schema, **definitions}, value)
 
 
@@ -203,7 +209,15 @@ def _number(node: Mapping[str, Any], type: str) -> int | float:
         low = max(value for value in (low, math.floor(above / grain) * grain + grain) if value is not None)
     if (below := node.get("exclusiveMaximum")) is not None:
         high = min(value for value in (high, math.ceil(below / grain) * grain - grain) if value is not None)
-    value = 1 if low is None and high is None else low if low is not None and low > 0 else min(high, 1) if high is not None else 1
+    value = (
+        1
+        if low is None and high is None
+        else low
+        if low is not None and low > 0
+        else min(high, 1)
+        if high is not None
+        else 1
+    )
     if low is not None:
         value = max(value, low)
     if step:

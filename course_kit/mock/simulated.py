@@ -9,16 +9,13 @@ Spans and words come from `spans.py`; a value that fits a schema, where nothing 
 """
 
 import json
-import random
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from math import log
 from typing import Any, NamedTuple
-
-from course_kit.contract.messages import merge_turns
 
 from .filling import fill, fits, merged
 from .scripted import Draft
@@ -76,7 +73,9 @@ def read_description(name: str, description: str, inputs: str, rivals: frozenset
         own.append(sentence[:cut])
         if cut < len(sentence):
             elsewhere.append((words(sentence[cut:].replace(named, " ") if named else sentence[cut:]), named))
-    use_when = [sentence for sentence in own[1:] if re.match(r"\s*(?:use|call|when|for)\b|\s*当|\s*用于", sentence, re.I)]
+    use_when = [
+        sentence for sentence in own[1:] if re.match(r"\s*(?:use|call|when|for)\b|\s*当|\s*用于", sentence, re.I)
+    ]
     head = words(name) | words(own[0]) | words(" ".join(use_when))
     return Texts(head, words(" ".join(own)), words(inputs), tuple(elsewhere))
 
@@ -92,7 +91,10 @@ def relevance(text: str, tools: list[dict[str, Any]]) -> dict[str, tuple[float, 
         )
     asked = words(text)
     values = [words(text[span.start : span.end]) for span in spans(text) if span.kind not in ("list",)]
-    known = {word: sum(word in t.head | t.rest | t.inputs for t in read.values()) for word in asked.union(*(t.head for t in read.values()))}
+    known = {
+        word: sum(word in t.head | t.rest | t.inputs for t in read.values())
+        for word in asked.union(*(t.head for t in read.values()))
+    }
     content = {word for word in asked if known[word] or not any(word in value for value in values)}
 
     def weight(group: Any) -> float:
@@ -105,7 +107,7 @@ def relevance(text: str, tools: list[dict[str, Any]]) -> dict[str, tuple[float, 
         explained += 0.7 * weight((content & texts.rest) - texts.head)
         explained += 0.5 * weight((content & texts.inputs) - texts.head - texts.rest)
         coverage = explained / (weight(content) or 1)
-        mention = weight(asked & texts.head) / (weight(texts.head) or 1)
+        mention = max(weight(asked & part) / (weight(part) or 1) for part in (texts.head, words(name)))
         scores[name] = [(coverage + mention) / 2, f"explains {coverage:.0%}, is mentioned {mention:.0%}"]
         if clash(text, name, texts):
             scores[name][0] *= 0.7
@@ -128,7 +130,7 @@ def action(text: str) -> str:
 
 
 def clash(text: str, name: str, texts: Texts) -> bool:
-    """"Delete it" is no work for `get_it`."""
+    """ "Delete it" is no work for `get_it`."""
     kinds = {action(text), action(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " "))}
     return len(kinds) == 2 and "" not in kinds and bool(kinds & {"remove", "change"} or kinds == {"add", "read"})
 
@@ -144,6 +146,10 @@ class Field(NamedTuple):
     required: bool
     words: frozenset[str]
     about: frozenset[str]
+
+    @property
+    def parts(self) -> frozenset[str]:
+        return stems(re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").lower())
 
     @property
     def said(self) -> str:
@@ -175,14 +181,20 @@ class Candidate(NamedTuple):
 
 def near(field: Field, text: Text, start: int, end: int) -> float:
     """How near the input's own words stand to a span: 3 beside it, 0 from 40 characters on; description words count a third."""
-    best = 0.0
-    for word, left, right in tokens(text.text):
-        share = 3 if word in field.words else 1 if word in field.about and word not in GENERIC else 0
-        if share and not (left < end and start < right):
+    close: dict[str, float] = {}
+    for word, left, right in plain_tokens(text.text):
+        if (word in field.words or word in field.about) and not (left < end and start < right):
             between = text.text[right:start] if right <= start else text.text[end:left]
-            close = max(0.0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；、]| and ", between) else 1)
-            best = max(best, share * close * (1 if right <= start else 0.9))
-    return best
+            nearness = max(0.0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；、]| and ", between) else 1)
+            close[word] = max(close.get(word, 0), nearness * (1 if right <= start else 0.9))
+    own = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
+    return max(3 * own, max((near for word, near in close.items() if word not in GENERIC), default=0.0))
+
+
+@lru_cache(maxsize=256)
+def plain_tokens(text: str) -> list[tuple[str, int, int]]:
+    inside = [span for span in spans(text) if span.kind in ("name", "quoted", "list")]
+    return [token for token in tokens(text) if not any(span.start <= token[1] < span.end for span in inside)]
 
 
 def by_pattern(field: Field, text: Text) -> Iterator[Candidate]:
@@ -203,9 +215,9 @@ def options(field: Field) -> list[Any]:
     if listed:
         return listed
     said = field.node.get("description", "")
-    found = re.findall(r"['\"‘“`]([^'\"’”`]{2,30})['\"’”`]", said)
+    found = re.findall(r"['\"‘“`]([^'\"’”`]{1,30})['\"’”`]", said)
     for run in re.findall(r"(?:one of|e\.g\.?,?|such as|like|options:?|options are|including)[: ]+([^.;()]+)", said):
-        found += [part.strip(" '\"`") for part in re.split(r",|\bor\b|\band\b|/", run)]
+        found += [part.strip(" '\"`[]") for part in re.split(r",|\bor\b|\band\b|/", run)]
     return [option for option in found if option and option != "etc"]
 
 
@@ -219,11 +231,14 @@ def by_option(field: Field, text: Text) -> Iterator[Candidate]:
         hits = [place for place in places if place[0] in wanted]
         share = len({hit[0] for hit in hits}) / len(wanted) if wanted else 0
         strict = "enum" in field.node or field.type == "array"
+        if not wanted:
+            continue
         if share == 1 or (share >= 0.5 and strict):
             start, end = min(hit[1] for hit in hits), max(hit[2] for hit in hits)
             if end - start > 2 * len(str(option)) + 5:
                 start, end = hits[0][1:]
-            score = (4 if strict else 3) * share + near(field, text, start, end) / 3
+                share = min(share, 0.5)
+            score = (5 if strict else 3) * share + near(field, text, start, end) / 3
             value = [option] if field.type == "array" else option
             yield Candidate(score, value, (start, end), f"{option!r} is one of its options")
 
@@ -236,7 +251,9 @@ def by_number(field: Field, text: Text) -> Iterator[Candidate]:
         if span.kind == "number":
             score = 1.5 + near(field, text, span.start, span.end) - position / 100
             year = field.words & {"year", "season"}
-            is_year = isinstance(span.value, int) and 1800 <= span.value <= 2100 and not span.unit.startswith(("$", "€"))
+            is_year = (
+                isinstance(span.value, int) and 1800 <= span.value <= 2100 and not span.unit.startswith(("$", "€"))
+            )
             score += (1.5 if year else -0.5) if is_year else (-2 if year else 0)
             if span.unit and stem(span.unit.lower()) in field.words | field.about:
                 score += 1.5
@@ -256,7 +273,9 @@ def in_unit(span: Span, field: Field, text: Text) -> int | float:
 
 def by_date(field: Field, text: Text) -> Iterator[Candidate]:
     """A date in the format that is stated; without one, the words as they were said."""
-    if field.type == "string" and (field.words | field.about) & {stem(w) for w in ("date", "day", "time", "when", "start", "end")}:
+    if field.type == "string" and (field.words | field.about) & {
+        stem(w) for w in ("date", "day", "time", "when", "start", "end")
+    }:
         for span in spans(text.text):
             if span.kind in ("date", "time"):
                 clock = span.kind == "time"
@@ -292,7 +311,9 @@ def day_of(written: str, today: date | None) -> date | None:
         if lower in names.split():
             return today + timedelta(days)
     for index, name in enumerate("mon tues wednes thurs fri satur sun".split()):
-        if f"{name}day" in lower or (re.search("周|星期", lower) and lower[-1] in ("日天" if index == 6 else "一二三四五六"[index])):
+        if f"{name}day" in lower or (
+            re.search("周|星期", lower) and lower[-1] in ("日天" if index == 6 else "一二三四五六"[index])
+        ):
             return today + timedelta((index - today.weekday() - 1) % 7 + 1)
     return None
 
@@ -301,11 +322,13 @@ def by_flag(field: Field, text: Text) -> Iterator[Candidate]:
     """A boolean is true when its name is mentioned, false behind a "no" or "without"."""
     if field.type != "boolean":
         return
-    telling = field.words - GENERIC - {"includ", "enabl", "return", "flag", "is"}
+    telling = field.words - {"includ", "enabl", "return", "flag", "is"}
     hits = [place for place in tokens(text.text) if place[0] in telling]
     if telling and {hit[0] for hit in hits} >= telling:
         before = text.text[: hits[0][1]].lower()
-        denied = re.search(r"\b(?:no|not|without|don't|never|exclud\w+)\s+(?:\w+\s+){0,2}$|(?:不|无|没有)\S{0,2}$", before)
+        denied = re.search(
+            r"\b(?:no|not|without|don't|never|exclud\w+)\s+(?:\w+\s+){0,2}$|(?:不|无|没有)\S{0,2}$", before
+        )
         yield Candidate(3.5, not denied, hits[0][1:], "its name is mentioned")
 
 
@@ -321,7 +344,12 @@ def by_list(field: Field, text: Text) -> Iterator[Candidate]:
             fit = numbers == (item.type in ("integer", "number"))
             if fit:
                 yield Candidate(3 + near(field, text, *place) - position / 100, span.value, place, "a list")
-        elif (span.kind == "number") == (item.type in ("integer", "number")) and span.kind in ("number", "quoted", "name", "id"):
+        elif (span.kind == "number") == (item.type in ("integer", "number")) and span.kind in (
+            "number",
+            "quoted",
+            "name",
+            "id",
+        ):
             score = 0.5 + near(field, text, *place) - position / 100
             yield Candidate(score, [span.value], place, "a list of one")
 
@@ -331,7 +359,6 @@ ROLES = {
     "to": "to destination end target arrival arrive recipient",
     "in at near around": "location city place country state region area venue address where town",
     "by": "artist author composer director creator singer",
-    "for with": "name company person team customer brand",
 }
 FITTING = {
     "id": "id identifier number code key token ticket docket formula",
@@ -350,7 +377,7 @@ def stems(text: str) -> frozenset[str]:
 
 def by_span(field: Field, text: Text) -> Iterator[Candidate]:
     """A quoted text, a name or an id goes by its kind, by the preposition before it, and by the input's words near it."""
-    if field.type != "string" or "enum" in field.node:
+    if field.type != "string" or "enum" in field.node or field.words & stems("date time day"):
         return
     for position, span in enumerate(spans(text.text)):
         if span.kind in ("list", "date", "time"):
@@ -362,7 +389,10 @@ def by_span(field: Field, text: Text) -> Iterator[Candidate]:
         role = 0.0
         for prepositions, names in ROLES.items():
             if before and before[1] in prepositions.split():
-                role = 2.5 if field.words & stems(names) else 1 if field.about & stems(names) else -0.5
+                role = 2.5 if field.parts & stems(names) else 1 if field.about & stems(names) else -1
+        inside = words(text.text[span.start : span.end])
+        if inside & field.words:
+            kind += 2 if inside - field.words else -9
         score = kind + role + near(field, text, span.start, span.end) - position / 100
         value = str(span.value) if span.kind != "number" else text.text[span.start : span.end].strip()
         yield Candidate(score, value, (span.start, span.end), f"{span.kind} span")
@@ -375,15 +405,15 @@ def by_rest(field: Field, text: Text) -> Iterator[Candidate]:
         return
     runs: list[tuple[int, int]] = []
     for word, start, end in tokens(text.text):
-        if word in text.own or word in GENERIC:
+        if word in text.own or word in GENERIC or any(s.start <= start < s.end for s in spans(text.text)):
             continue
         if runs and not text.text[runs[-1][1] : start].strip(" -"):
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
-    if runs:
-        start, end = max(runs, key=lambda run: run[1] - run[0])
-        yield Candidate(0.6 + (start > 0) / 10, text.text[start:end], (start, end), "words left over")
+    for start, end in runs:
+        score = 0.6 + near(field, text, start, end) / 3 + (end - start) / 100
+        yield Candidate(score, text.text[start:end], (start, end), "words left over")
 
 
 RULES = (by_pattern, by_option, by_number, by_date, by_flag, by_list, by_span, by_rest)
@@ -474,7 +504,10 @@ class Simulated:
         text = request["messages"][-1]["content"]
         tools = request["tools"]
         calls, reasons = self.plan(text, tools)
-        return Draft([{"type": "tool_use", "name": n, "input": i} for n, i in calls] or [{"type": "text", "text": "words"}], reasons)
+        return Draft(
+            [{"type": "tool_use", "name": n, "input": i} for n, i in calls] or [{"type": "text", "text": "words"}],
+            reasons,
+        )
 
     def rank(self, text, whole, tools, inherit=()):
         scored = relevance(text, tools)
@@ -487,7 +520,14 @@ class Simulated:
             choice = choose_inputs(by[name], texts, False)
             n = len((by[name].get("input_schema") or {}).get("required") or ())
             share = 1 - len(choice.missing) / n if n else 1
-            best.append((score * (0.6 + 0.4 * share), name, choice, f"{name}: {score:.2f} ({why}), {share:.0%} of its required inputs found"))
+            best.append(
+                (
+                    score * (0.6 + 0.4 * share),
+                    name,
+                    choice,
+                    f"{name}: {score:.2f} ({why}), {share:.0%} of its required inputs found",
+                )
+            )
         best.sort(key=lambda b: -b[0])
         return best
 
@@ -498,7 +538,7 @@ class Simulated:
         for part in parts:
             best = self.rank(part, text, tools, [text])[0]
             score, name, choice, why = best
-            if score >= self.settings.threshold + .05:
+            if score >= self.settings.threshold + 0.05:
                 if opened and opened[-1][1] == name:
                     opened[-1][2].append(part)
                 else:
@@ -516,7 +556,7 @@ class Simulated:
             reasons += [why, *choice.reasons]
             tool = next(t for t in tools if t["name"] == name)
             n = len((tool.get("input_schema") or {}).get("required") or ())
-            if score < self.settings.threshold or (n and len(choice.missing) / n > .5):
+            if score < self.settings.threshold or (n and len(choice.missing) / n > 0.5):
                 continue
             for values in self.expand(choice, tool):
                 full = fill(tool["input_schema"], values) if choice.missing else values
@@ -529,7 +569,12 @@ class Simulated:
             if isinstance(choice.values[name], list):
                 continue
             for span in spans(text):
-                if span.parts and any((p.start, p.end) == place for p in span.parts):
+                if (
+                    span.parts
+                    and span.parts[0].kind != "number"
+                    and re.search(r"\b(?:and|or)\b|&|和|、", text[span.parts[-2].end : span.parts[-1].start])
+                    and any((p.start, p.end) == place for p in span.parts)
+                ):
                     many.append((name, span))
         if not many:
             return [choice.values]
@@ -537,4 +582,7 @@ class Simulated:
         if len(many) > len(spansused):
             return [choice.values]
         length = max(len(s.parts) for _, s in many)
-        return [{**choice.values, **{n: type(choice.values[n])(s.parts[min(i, len(s.parts) - 1)].value) for n, s in many}} for i in range(length)]
+        return [
+            {**choice.values, **{n: type(choice.values[n])(s.parts[min(i, len(s.parts) - 1)].value) for n, s in many}}
+            for i in range(length)
+        ]

@@ -33,7 +33,7 @@ damage break broke broken crack defective faulty 破了 碎了 坏了 损坏 破
 refund reimburse moneyback 退款 退钱
 order purchase 订单
 parcel package shipment 包裹 快递
-track locate whereabouts 追踪 物流 哪里
+track whereabouts 追踪 物流 哪里
 product item goods 商品 产品
 price cost fee 价格 多少
 cancel abort 取消
@@ -118,7 +118,7 @@ KINDS = {
     "time": r"\b\d{1,2}(?::\d\d)?\s?[aApP]\.?[mM]\b\.?|\b\d{1,2}:\d\d\b",
     "id": r"(?<![\w.])(?!\d+(?:st|nd|rd|th|[a-zA-Z]{1,3})\b)(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*(?![\w])",
     "number": rf"(?<![\w.])[$€£¥]?\s?(?:-|−)?\d[\d,]*(?:\.\d+)?(?:\s?(?:{'|'.join(SCALES)})\b)?|\b(?i:{'|'.join(NUMBER_WORDS)})\b",
-    "name": rf"(?:{UPPER}|\b\d+(?= [A-Z]))(?:[ ](?:(?:of|the|de|la|van|von|to|for|and the) )?(?:{UPPER}|\d+\b))*",
+    "name": rf"(?:{UPPER}|\b\d+(?= [A-Z]))(?:[ ](?:(?:of|of the|de|la|van|von) )?(?:{UPPER}|\d+\b))*",
 }
 MATCHERS = {kind: re.compile(pattern) for kind, pattern in KINDS.items()}
 JOINT = re.compile(r"\s*(?:,|、|和|，)?\s*(?:\b(?:and|or)\b|&|和|、|,)?\s*(?:the )?", re.IGNORECASE)
@@ -146,7 +146,7 @@ def _name(text: str, start: int, end: int) -> tuple[int, int]:
     if re.search(r"(?:^|[.!?:\n]\s*|^[\"'])$", text[:start]) and not text[start:end].split()[0].isupper():
         rest = re.match(r"\S+\s*", text[start:end])
         start += rest.end() if rest else 0
-    elif text[start:end] == "I" or text[start:end].startswith("I'"):
+    if text[start:end] == "I" or text[start:end].startswith("I'"):
         return start, start
     more = re.match(r", ?(?:[A-Z]{2}\b|(?:[A-Z][a-z]+ ?)+(?=[.?!]|$| for| on| in))", text[end:])
     return start, end + (more.end() if more and start < end else 0)
@@ -191,7 +191,12 @@ def _groups(text: str, found: list[Span]) -> list[Span]:
     groups, run = [], found[:1]
     for before, span in zip(found, found[1:] + [Span("end", "", len(text), len(text))], strict=False):
         gap = text[before.end : span.start]
-        if span.kind == before.kind and before.kind in ("quoted", "name", "number", "id") and gap and JOINT.fullmatch(gap):
+        if (
+            span.kind == before.kind
+            and before.kind in ("quoted", "name", "number", "id")
+            and gap
+            and JOINT.fullmatch(gap)
+        ):
             run.append(span)
             continue
         if len(run) > 1 and len(text[run[0].end : run[1].start].strip()):
@@ -206,6 +211,8 @@ def clauses(text: str) -> list[str]:
     for span in spans(text):
         if span.kind in ("quoted", "url", "email", "path", "number", "list", "name", "time"):
             shielded = shielded[: span.start] + "x" * (span.end - span.start) + shielded[span.end :]
-    cuts = re.finditer(r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |(?:然后|另外|还有|同时|并且|再)", shielded)
+    cuts = re.finditer(
+        r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |(?:然后|另外|还有|同时|并且|再)", shielded
+    )
     places = [0, *(match.end() for match in cuts), len(text)]
     return [part for start, end in zip(places, places[1:], strict=False) if (part := text[start:end].strip())]

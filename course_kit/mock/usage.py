@@ -1,7 +1,7 @@
 """What a request costs: estimated tokens, and what the prompt cache takes over.
 
-Tokens are estimated, not counted: a quarter of the JSON text's length, in which a Chinese character is an escape of six.
-The order of size is right, the last digit is not; the real endpoint calls its own count an estimate too.
+Tokens are estimated, not counted: a quarter of the JSON text's length, where a Chinese character is an escape of six
+letters. The order of size is right, the last digit is not; the real endpoint calls its own count an estimate too.
 
 The cache works on prefixes. The prompt is read in a fixed order (tools, system, messages), each piece extends the
 prefix, `cache_control` marks where a prefix is kept, and a later request reads the longest kept prefix it begins

@@ -22,7 +22,11 @@ from course_kit.mock.simulated import Simulated
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).parent / "results" / "simulated_model.json"
-SINGLE, SEVERAL, NONE = ("multiple", "live_multiple"), ("parallel", "parallel_multiple"), ("irrelevance", "live_irrelevance")
+SINGLE, SEVERAL, NONE = (
+    ("multiple", "live_multiple"),
+    ("parallel", "parallel_multiple"),
+    ("irrelevance", "live_irrelevance"),
+)
 
 
 def load(folder: Path) -> list[dict[str, Any]]:

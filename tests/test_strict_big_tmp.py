@@ -1,0 +1,730 @@
+"""Strict subsets: what each provider refuses, what a request may hold, and what `to_strict` does about it."""
+
+import copy
+import json
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from course_kit.contract.strict import (
+    STRICT_RULES,
+    Refusal,
+    StrictCount,
+    count_strict,
+    pointer,
+    ref_path,
+    strict_budget,
+    strict_refusals,
+    unsupported_regex,
+    walk_schema,
+)
+from course_kit.contract.strict_transform import to_strict
+
+PROVIDERS = ["anthropic", "openai"]
+
+REFUND = {
+    "type": "object",
+    "properties": {
+        "order_id": {"type": "string", "description": "The order", "pattern": "^ORD-[0-9]{8}$"},
+        "amount_cents": {"type": "integer", "minimum": 1},
+        "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
+        "note": {"type": "string", "maxLength": 200},
+    },
+    "required": ["order_id", "amount_cents", "reason"],
+    "additionalProperties": False,
+}
+
+
+def closed(required=None, /, **properties):
+    required = list(properties) if required is None else required
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def nested(levels):
+    return closed(a={"type": "null"} if levels == 1 else nested(levels - 1))
+
+
+def messages(schema, provider="anthropic", **more):
+    return [refusal.message for refusal in strict_refusals(schema, provider, **more)]
+
+
+# --- the linter, Anthropic ---------------------------------------------------------------------------------------
+
+EMPTY = "Empty schema ({}) that accepts any JSON value is not supported. Please specify a concrete type."
+OPEN = "For 'object' type, 'additionalProperties' must be explicitly set to false"
+CIRCLE = (
+    "Invalid schema: Circular reference detected in schema definitions: {}. "
+    "Self-referencing or mutually-referencing definitions are not supported."
+)
+REGEX = "Unsupported regex feature in pattern field: "
+
+ACCEPTED = {
+    "types": {"anyOf": [{"type": t} for t in ("string", "integer", "number", "boolean", "null")]},
+    "type list": {"type": ["string", "null"]},
+    "enum": {"type": "string", "enum": ["a", "b"]},
+    "enum without type": {"enum": ["a", 1, None]},
+    "enum beside a list of one type": {"type": ["string"], "enum": ["a"]},
+    "const": {"const": "a"},
+    "default": {"type": "integer", "default": 3},
+    "uri": {"type": "string", "format": "uri"},
+    "simple pattern": {"type": "string", "pattern": r"^(?:ORD|INV)-\d{8}[a-z_.]*\.?$"},
+    "length, unless the setting says no": {"type": "string", "minLength": 1, "maxLength": 9},
+    "minItems 1": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    "title and examples": {"type": "string", "title": "T", "examples": ["a"], "nullable": True},
+    "description beside anyOf": {"description": "d", "anyOf": [{"type": "string"}, {"type": "null"}]},
+    "allOf alone": {"allOf": [{"type": "string"}]},
+}
+REFUSED = {
+    "minimum": ({"type": "integer", "minimum": 1}, "For 'integer' type, property 'minimum' is not supported"),
+    "two bounds": (
+        {"type": "integer", "minimum": 1, "maximum": 5},
+        "For 'integer' type, properties maximum, minimum are not supported",
+    ),
+    "number": ({"type": "number", "multipleOf": 2}, "For 'number' type, property 'multipleOf' is not supported"),
+    "bound in a type list": (
+        {"type": ["integer", "null"], "minimum": 1},
+        "For 'integer' type, property 'minimum' is not supported",
+    ),
+    "maxItems": (
+        {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+        "For 'array' type, property 'maxItems' is not supported",
+    ),
+    "minItems": (
+        {"type": "array", "items": {"type": "string"}, "minItems": 2},
+        "For 'array' type, 'minItems' values other than 0 or 1 are not supported",
+    ),
+    "prefixItems": (
+        {"type": "array", "prefixItems": [{}]},
+        "For 'array' type, property 'prefixItems' is not supported",
+    ),
+    "items list": (
+        {"type": "array", "items": [{"type": "string"}]},
+        "Invalid schema: Array types must be specified with a single object schema for 'items'.",
+    ),
+    "open object": ({"type": "object", "properties": {}}, OPEN),
+    "additionalProperties true": ({"type": "object", "additionalProperties": True}, OPEN),
+    "additionalProperties schema": ({"type": "object", "additionalProperties": {"minimum": 1}}, OPEN),
+    "open object in a type list": ({"type": ["object", "null"]}, OPEN),
+    "if": (closed() | {"if": {"minimum": 1}}, "For 'object' type, property 'if' is not supported"),
+    "propertyNames": (closed() | {"propertyNames": {}}, "For 'object' type, property 'propertyNames' is not supported"),
+    "not": ({"type": "string", "not": {"const": "a"}}, "Schema keyword 'not' is not supported"),
+    "oneOf": ({"oneOf": [{"type": "string"}, {"type": "null"}]}, "Schema type 'oneOf' is not supported"),
+    "type beside anyOf": (
+        {"type": "string", "anyOf": [{"type": "string"}]},
+        "For 'anyOf', 'type' is not supported",
+    ),
+    "object beside allOf": (
+        closed(a={"type": "string"}) | {"allOf": [{"type": "string"}]},
+        "For 'anyOf', 'additionalProperties, properties, required, type' is not supported",
+    ),
+    "format": ({"type": "string", "format": "phone"}, "For 'string' type, format 'phone' is not supported"),
+    "lookaround": ({"type": "string", "pattern": "^(?=a)"}, REGEX + "Lookaround is not supported."),
+    "enum beside a type list": (
+        {"type": ["string", "null"], "enum": ["low", None]},
+        "Invalid schema: Enum value 'low' does not match declared type '['string', 'null']'",
+    ),
+    "enum of another type": (
+        {"type": "string", "enum": ["a", None]},
+        "Invalid schema: Enum value 'None' does not match declared type 'string'",
+    ),
+    "enum of objects": ({"enum": [{"a": 1}]}, "Enum values of type object or array are not supported"),
+    "empty": ({}, EMPTY),
+    "true": (True, EMPTY),
+    "annotations only": ({"title": "T", "description": "d"}, EMPTY),
+    "external ref": (
+        {"$ref": "https://example.com/a.json"},
+        "Invalid schema: External references are not supported: https://example.com/a.json",
+    ),
+    "missing ref": ({"$ref": "#/$defs/A"}, "Invalid schema: Reference to non-existent definition: #/$defs/A"),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted(name):
+    assert strict_refusals(closed(x=ACCEPTED[name])) == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_in_the_words_of_the_api(name):
+    schema, message = REFUSED[name]
+    assert messages(closed(x=schema)) == [message]
+    assert messages(closed(x={"anyOf": [{"type": "null"}, schema]})) == [message]  # deeper, the same
+    assert {r.rule for r in strict_refusals(closed(x=schema))} <= STRICT_RULES.keys()
+
+
+def test_all_faults_come_in_document_order_with_their_paths():
+    schema = closed(**{"a/b": {"type": "integer", "minimum": 1}, "c": {"type": "array", "items": {"type": "object"}}})
+    assert strict_refusals(schema) == [
+        Refusal("#/properties/a~1b", "minimum", REFUSED["minimum"][1], "strict-unsupported-keyword"),
+        Refusal("#/properties/c/items", "additionalProperties", OPEN, "strict-open-object"),
+    ]
+
+
+def test_lengths_are_refused_only_when_the_setting_says_so():
+    schema = closed(note={"type": "string", "maxLength": 200})
+    assert strict_refusals(schema) == []
+    assert messages(schema, settings={"strict-string-length"}) == [
+        "For 'string' type, property 'maxLength' is not supported"
+    ]
+    assert STRICT_RULES["strict-string-length"].certainty == "uncertain"
+
+
+def test_names_of_properties_and_definitions_are_not_keywords():
+    names = ["minimum", "oneOf", "not", "type", "$ref", "properties", "items", "if", "additionalProperties", "required"]
+    schema = closed(**{name: {"type": "string"} for name in names}) | {"$defs": {"oneOf": {"type": "string"}}}
+    assert strict_refusals(schema) == strict_refusals(schema, "openai") == []
+    assert to_strict(schema).schema["properties"] == schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"^ORD-[0-9]{8}$", None),
+        (r"[\]({1,999}?=]+\(\?=", None),
+        (r"(a)\1", "Backreferences are not supported."),
+        (r"\bParis", r"\b is not supported."),
+        (r"\\b", None),
+        (r"(?<!a)b", "Lookaround is not supported."),
+        (r"(?:a|b)?", None),
+        (r"a{1,5000}", "pattern is too complex for structured output: reduce the {n,m} upper bound"),
+        (r"[^\p{Cc}]", r"[^\p{Cc}] is not supported."),
+    ],
+)
+def test_regular_expressions(pattern, reason):
+    assert unsupported_regex(pattern) == reason
+
+
+def test_fr07_a_nested_object_must_be_closed_too():
+    guest = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    assert strict_refusals(closed(guest=guest)) == [
+        Refusal("#/properties/guest", "additionalProperties", OPEN, "strict-open-object")
+    ]
+    assert strict_refusals(closed(guest=guest | {"additionalProperties": False})) == []
+
+
+def test_fr07_the_budget_is_summed_over_the_strict_tools_of_a_request():
+    schema = closed([], **{f"p{n}": {"type": "string"} for n in range(13)})
+    tools = [{"name": name, "strict": True, "input_schema": schema} for name in ("one", "two")]
+    (refusal,) = strict_budget(tools)
+    assert refusal.rule == "strict-too-many-optional"
+    assert refusal.message == (
+        "Schemas contains too many optional parameters (26), which would make grammar compilation inefficient. "
+        "Reduce the number of optional parameters in your tool schemas (limit: 24)."
+    )
+    assert strict_budget([tools[0], tools[1] | {"strict": False}]) == []
+    assert [r.message for r in strict_budget(tools[:1], output_schema=schema)] == [refusal.message]
+
+
+def test_the_budget_of_tools_and_unions():
+    nullable = {f"p{n}": {"type": ["string", "null"]} for n in range(16)}
+    tool = {"name": "t", "strict": True, "input_schema": closed(**nullable)}
+    assert strict_budget([tool]) == []
+    one_more = closed(**nullable, more={"anyOf": [{"type": "string"}, {"type": "null"}]})
+    assert [r.message for r in strict_budget([tool | {"input_schema": one_more}])] == [
+        "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters "
+        "(limit: 16 parameters with unions)."
+    ]
+    plain = {"strict": True, "input_schema": closed()}
+    assert strict_budget([plain] * 20) == []
+    assert [r.message for r in strict_budget([plain] * 21)] == [
+        "Too many strict tools (21). The maximum number of strict tools supported is 20."
+    ]
+
+
+def test_counts_reach_every_depth():
+    inner = closed(["a"], a={"type": "string"}, b={"anyOf": [{"type": "string"}, {"type": "null"}]})
+    assert count_strict(REFUND) == StrictCount(optional=1, unions=0)
+    schema = closed([], list={"type": "array", "items": inner}) | {"$defs": {"D": inner}}
+    assert count_strict(schema) == StrictCount(optional=3, unions=2)
+
+
+# --- references --------------------------------------------------------------------------------------------------
+
+
+def test_fr09_recursion_is_one_refusal_and_never_a_recursion_error():
+    root = {"type": "object", "properties": {"child": {"$ref": "#"}}, "additionalProperties": False}
+    assert messages(root) == [CIRCLE.format("# -> #")]
+    node = closed(next={"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]})
+    assert messages(closed(n={"$ref": "#/$defs/N"}) | {"$defs": {"N": node}}) == [CIRCLE.format("N -> N")]
+    pair = {"A": closed(b={"$ref": "#/$defs/B"}), "B": closed(a={"$ref": "#/$defs/A"})}
+    assert messages(closed(a={"$ref": "#/$defs/A"}) | {"$defs": pair}) == [CIRCLE.format("A -> B -> A")]
+    (problem,) = to_strict(root).problems
+    assert (problem.path, problem.rule) == ("#/properties/child", "strict-recursion")
+    assert problem.message.endswith("Write out the levels you need.")
+    assert to_strict(root, "openai").problems == []  # the other provider takes recursion
+
+
+def test_fr09_the_root_reference_is_written_out_and_the_definitions_stay():
+    schema = {
+        "$ref": "#/$defs/T",
+        "$defs": {"T": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}}},
+    }
+    number = {"type": "integer", "description": "At least 0."}
+    thing = {"type": "object", "properties": {"n": number}, "additionalProperties": False}
+    result = to_strict(schema)
+    assert result.schema == thing | {"$defs": {"T": thing}}
+    assert result.problems == []
+
+
+def test_fr09_a_missing_definition_is_named():
+    for schema in ({"$ref": "#/$defs/Gone"}, {"type": "string", "items": {"$ref": "#/$defs/Gone"}}):
+        (problem,) = to_strict(closed(a=schema)).problems
+        assert problem.rule == "strict-missing-ref"
+        assert problem.path.startswith("#/properties/a")
+        assert problem.message == "#/$defs/Gone is not in this schema. Add it to $defs."
+
+
+def test_a_reference_with_something_beside_it_keeps_both():
+    schema = closed(a={"$ref": "#/$defs/A", "description": "Which one."}, b={"$ref": "#/$defs/A"})
+    schema["$defs"] = {"A": {"type": "string", "enum": ["x"], "description": "A letter."}}
+    for provider in PROVIDERS:
+        result = to_strict(schema, provider)
+        assert result.problems == []
+        assert result.schema["properties"]["a"] == {"type": "string", "enum": ["x"], "description": "Which one."}
+        assert result.schema["properties"]["b"] == {"$ref": "#/$defs/A"}
+
+
+def test_definitions_are_transformed_and_unused_ones_left_out():
+    bounded = {"type": "integer", "maximum": 9}
+    schema = closed(a={"$ref": "#/definitions/A"}) | {"definitions": {"A": bounded, "Unused": {"not": {}}}}
+    result = to_strict(schema)
+    assert result.schema["definitions"] == {"A": {"type": "integer", "description": "At most 9."}}
+    assert result.moved == [("#/definitions/A", "maximum", 9)]
+    assert result.problems == []
+
+
+@pytest.mark.parametrize("depth", [50, 1500])
+def test_depth_is_no_danger(depth):
+    deep = {"type": "string", "format": "phone"}
+    for _ in range(depth):
+        deep = {"type": "array", "items": deep}
+    assert messages(deep) == ["For 'string' type, format 'phone' is not supported"]
+    assert count_strict(deep) == StrictCount(0, 0)
+    result = to_strict(closed(a=deep))
+    assert [problem.rule for problem in result.problems] == ([] if depth == 50 else ["strict-limits"])
+
+
+def test_a_chain_of_references_that_doubles_at_every_step_ends_with_a_problem():
+    chain = {f"D{n}": closed(**{k: {"$ref": f"#/$defs/D{n + 1}", "title": k} for k in "ab"}) for n in range(40)}
+    schema = closed(a={"$ref": "#/$defs/D0", "title": "a"}) | {"$defs": chain | {"D40": {"type": "string"}}}
+    assert [problem.rule for problem in to_strict(schema).problems] == ["strict-limits"]
+
+
+# --- to_strict, Anthropic ----------------------------------------------------------------------------------------
+
+
+def test_the_refund_tool():
+    result = to_strict(REFUND)
+    properties = {
+        "order_id": REFUND["properties"]["order_id"],  # the pattern stays: the API enforces it
+        "amount_cents": {"type": "integer", "description": "At least 1."},
+        "reason": REFUND["properties"]["reason"],  # and enum keeps its type
+        "note": {"type": "string", "description": "At most 200 characters."},
+    }
+    assert result.schema == REFUND | {"properties": properties}
+    assert result.moved == [("#/properties/amount_cents", "minimum", 1), ("#/properties/note", "maxLength", 200)]
+    assert (result.narrowed, result.problems) == ([], [])
+    value = {"order_id": "x", "note": None}
+    assert result.restore(value) == value
+
+
+def test_fr08_properties_named_like_keywords_stay_and_bounds_go_into_words():
+    schema = {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "title": "Title", "minLength": 3},
+            "stars": {"type": "integer", "minimum": 1, "maximum": 5, "description": "rating"},
+            "type": {"type": "string"},
+        },
+        "required": ["title", "stars"],
+    }
+    before = copy.deepcopy(schema)
+    assert "For 'integer' type, properties maximum, minimum are not supported" in messages(schema)
+    result = to_strict(schema)
+    assert result.schema == {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "title": "Title", "description": "At least 3 characters."},
+            "stars": {"type": "integer", "description": "rating. At least 1. At most 5."},
+            "type": {"type": "string"},
+        },
+        "additionalProperties": False,
+        "required": ["title", "stars"],
+    }
+    assert result.narrowed == [("#", "additionalProperties", "only the listed properties can be sent")]
+    assert schema == before
+    assert len(list(jsonschema_rs.Draft202012Validator(schema).iter_errors({"title": "ab", "stars": 9}))) == 2
+    assert jsonschema_rs.is_valid(result.schema, {"title": "ab", "stars": 9})  # nobody enforces what was moved
+
+
+IN_WORDS = {
+    "pattern": ({"type": "string", "pattern": "(?=a)"}, "Matches (?=a)."),
+    "format": ({"type": "string", "format": "phone"}, "Format: phone."),
+    "one item": ({"type": "array", "items": {"type": "null"}, "maxItems": 1}, "At most 1 item."),
+    "exclusive": ({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5}, "More than 0. A multiple of 0.5."),
+    "unique": ({"type": "array", "items": {"type": "null"}, "uniqueItems": True}, "No two items are equal."),
+    "not unique": ({"type": "array", "items": {"type": "null"}, "uniqueItems": False}, None),
+    "not": ({"type": "string", "not": {"const": "é"}}, 'not: {"const": "é"}.'),
+    "no force on this type": ({"type": "string", "minimum": 3}, None),
+    "either or": (closed([], a={"type": "null"}) | {"anyOf": [{"required": ["a"]}]}, "Needs at least one of: a."),
+}
+
+
+@pytest.mark.parametrize("name", IN_WORDS)
+def test_what_is_moved_is_said_in_words(name):
+    schema, words = IN_WORDS[name]
+    result = to_strict(closed(x=schema, y=schema | {"description": "What it is."}))
+    assert result.schema["properties"]["x"].get("description") == words
+    assert result.schema["properties"]["y"]["description"] == " ".join(filter(None, ["What it is.", words]))
+    assert result.problems == []
+
+
+REWRITTEN = {
+    "oneOf": ({"oneOf": [{"type": "string"}, {"type": "null"}]}, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+    "type beside anyOf": ({"type": "string", "anyOf": [{"const": "a"}]}, {"anyOf": [{"const": "a", "type": "string"}]}),
+    "allOf of one": ({"allOf": [{"type": "string"}], "title": "T"}, {"title": "T", "type": "string"}),
+    "allOf with a reference": (
+        {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {"b": {"type": "null"}}, "required": ["b"]}]},
+        closed(a={"type": "string"}, b={"type": "null"}),
+    ),
+    "enum beside a type list": ({"type": ["string", "null"], "enum": ["a", None]}, {"enum": ["a", None]}),
+    "enum of one type": ({"type": ["string", "null"], "enum": ["a"]}, {"type": "string", "enum": ["a"]}),
+    "enum value that its type forbids": ({"type": "string", "enum": ["a", None]}, {"type": "string", "enum": ["a"]}),
+    "no force": ({"type": "string", "nullable": True, "x-order": 3, "$comment": "c"}, {"type": "string"}),
+    "type is clear from the keyword": ({"maxLength": 3}, {"type": "string", "description": "At most 3 characters."}),
+}
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_rewritten(name):
+    schema, wanted = REWRITTEN[name]
+    a = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    result = to_strict(closed(x=schema) | {"$defs": {"A": a}})
+    assert (result.schema["properties"]["x"], result.problems) == (wanted, [])
+
+
+PROBLEMS = {
+    "root union": ({"anyOf": [closed(), closed()]}, "#", "strict-root-object"),
+    "root array": ({"type": "array", "items": {"type": "string"}}, "#", "strict-root-object"),
+    "any value": (closed(a={}), "#/properties/a", "strict-empty-schema"),
+    "free keys": (closed(a={"type": "object"}), "#/properties/a", "strict-free-keys"),
+    "a map": (closed(a={"additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys"),
+    "external": (closed(a={"$ref": "b.json#/A"}), "#/properties/a", "strict-external-ref"),
+    "required but not listed": (closed(["b"], a={"type": "null"}), "#", "strict-required-unknown"),
+    "two closed objects": (closed(a={"const": 1}) | {"allOf": [closed(b={"const": 1})]}, "#", "strict-any-of-siblings"),
+    "not a schema": ({"type": "object", "properties": {"a": {"type": "text"}}}, "#", "strict-invalid"),
+    "tuple of an old draft": (closed(a={"type": "array", "items": [{}]}), "#", "strict-invalid"),
+    "not a dict": ([], "#", "strict-invalid"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problems_say_where_and_what_to_do(name):
+    schema, path, rule = PROBLEMS[name]
+    (problem,) = to_strict(schema).problems
+    assert (problem.path, problem.rule) == (path, rule)
+    assert problem.message.endswith(".")
+
+
+def test_an_unknown_provider_is_told():
+    for function in (to_strict, strict_refusals):
+        with pytest.raises(ValueError, match="anthropic"):
+            function({}, "other")
+
+
+# --- OpenAI ------------------------------------------------------------------------------------------------------
+
+
+def test_openai_the_refund_tool_and_its_null():
+    (refusal,) = strict_refusals(REFUND, "openai")
+    assert refusal.message == (
+        "In context=(), 'required' is required to be supplied and to be an array including every key in properties. "
+        "Missing 'note'."
+    )
+    result = to_strict(REFUND, "openai")
+    note = {"type": ["string", "null"], "description": "At most 200 characters."}
+    assert result.schema["properties"] == REFUND["properties"] | {"note": note}
+    assert result.schema["required"] == ["order_id", "amount_cents", "reason", "note"]
+    assert result.narrowed == [("#/properties/note", "required", "always sent; null stands for left out")]
+    sent = {"order_id": "ORD-12345678", "amount_cents": 1, "reason": "other", "note": None}
+    assert result.restore(sent) == {key: sent[key] for key in ("order_id", "amount_cents", "reason")}
+    assert sent["note"] is None  # the value given is not changed
+    assert result.restore(sent | {"note": "n"}) == sent | {"note": "n"}
+
+
+NOT_FALSE = "'additionalProperties' is required to be supplied and to be false."
+OPENAI_REFUSED = {
+    "open object": ({"type": "object"}, NOT_FALSE),
+    "allOf": ({"allOf": [{"type": "null"}]}, "'allOf' is not permitted."),
+    "oneOf": ({"oneOf": [{"type": "null"}]}, "'oneOf' is not permitted."),
+    "contains": ({"type": "array", "items": {"type": "null"}, "contains": {}}, "'contains' is not permitted."),
+    "uri": ({"type": "string", "format": "uri"}, "'uri' is not a valid format."),
+    "empty": ({}, "schema must have a 'type' key."),
+    "array without items": ({"type": "array"}, "array schema missing items."),
+    "beside $ref": ({"$ref": "#", "title": "T"}, "$ref cannot have keywords {'title'}."),
+}
+MANY = {str(number): {"type": "null"} for number in range(5001)}
+ROOT = "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level."
+OPENAI_REFUSES_THE_WHOLE = {
+    "root union": ({"anyOf": [closed()]}, ROOT),
+    "levels": (nested(11), "Schema has 11 levels; the limit is 10."),
+    "enum values": (closed(a={"enum": list(range(1001))}), "Schema has 1001 enum values; the limit is 1000."),
+    "properties": (closed(**MANY), "Schema has 5001 properties; the limit is 5000."),
+}
+
+
+@pytest.mark.parametrize("name", OPENAI_REFUSED)
+def test_openai_refuses(name):
+    schema, message = OPENAI_REFUSED[name]
+    assert messages(closed(a=schema), "openai") == [f"In context=('properties', 'a'), {message}"]
+
+
+@pytest.mark.parametrize("name", OPENAI_REFUSES_THE_WHOLE)
+def test_openai_refuses_the_whole(name):
+    schema, message = OPENAI_REFUSES_THE_WHOLE[name]
+    assert messages(schema, "openai") == [message]
+    assert messages(nested(10), "openai") == []
+
+
+def test_openai_accepts_what_anthropic_refuses():
+    schema = closed(
+        n={"type": "integer", "minimum": 1, "multipleOf": 2},
+        l={"type": "array", "items": {"type": "string", "pattern": r"(?=a)\b"}, "minItems": 2, "maxItems": 3},
+        again={"anyOf": [{"$ref": "#"}, {"type": "null"}]},
+    )
+    assert strict_refusals(schema, "openai") == []
+    assert to_strict(schema, "openai").schema == schema
+    assert len(strict_refusals(schema)) == 5
+
+
+def test_openai_nulls_are_taken_out_only_where_the_original_does_not_allow_them():
+    node = {
+        "type": "object",
+        "properties": {
+            "plain": {"type": "string"},
+            "own": {"type": ["string", "null"]},
+            "kind": {"enum": ["a", "b"], "description": "Which."},
+            "next": {"$ref": "#/$defs/N"},
+            "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/N"}, {"type": "integer"}]}},
+        },
+    }
+    result = to_strict(closed(n={"$ref": "#/$defs/N"}) | {"$defs": {"N": node}}, "openai")
+    assert result.problems == []
+    properties = result.schema["$defs"]["N"]["properties"]
+    assert properties["kind"] == {
+        "anyOf": [{"enum": ["a", "b"], "type": "string"}, {"type": "null"}],
+        "description": "Which.",
+    }
+    assert properties["next"] == {"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]}
+    nothing = dict.fromkeys(properties)
+    sent = {"n": nothing | {"next": nothing | {"plain": "x"}, "list": [3, nothing]}}
+    assert jsonschema_rs.is_valid(result.schema, sent)
+    own = {"own": None}
+    assert result.restore(sent) == {"n": own | {"next": own | {"plain": "x"}, "list": [3, own]}}
+
+
+def test_restore_ends_on_a_reference_that_goes_in_a_circle():
+    loop = {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}
+    schema = closed(["a"], a={"$ref": "#/$defs/A"}, b={"type": "integer"}) | {"$defs": {"A": loop}}
+    assert to_strict(schema, "openai").restore({"a": None, "b": None}) == {"a": None}
+
+
+# --- the SDK's helper beside ours --------------------------------------------------------------------------------
+
+EMPTY_OBJECT = {"type": "object", "properties": {}, "required": []}
+AGREE = {
+    "objects and arrays": closed(["a"], a={"type": "array", "items": closed([], b={"type": "string", "title": "B"})}),
+    "open object": {"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": True},
+    "format": closed(a={"type": "string", "format": "date"}),
+    "minItems": closed(a={"type": "array", "items": {"type": "null"}, "minItems": 1}),
+    "unions": closed(a={"oneOf": [{"type": "string"}, {"type": "null"}]}, b={"anyOf": [{"type": "null"}]}),
+    "definitions": closed(a={"$ref": "#/$defs/A"}) | {"$defs": {"A": EMPTY_OBJECT}},
+    "enum without type": closed(a={"enum": ["x", 1]}, b={"const": None}),
+}
+
+
+@pytest.mark.parametrize("name", AGREE)
+def test_where_we_agree_with_the_sdk(name):
+    from anthropic import transform_schema
+
+    assert to_strict(AGREE[name]).schema == transform_schema(AGREE[name])
+
+
+def test_where_we_keep_more_than_the_sdk():
+    from anthropic import transform_schema
+
+    pattern = {"type": "string", "pattern": "^a+$"}
+    assert to_strict(closed(a=pattern)).schema["properties"]["a"] == pattern
+    assert transform_schema(closed(a=pattern))["properties"]["a"] == {
+        "type": "string",
+        "description": "{pattern: ^a+$}",
+    }
+
+    enum, default = {"type": "string", "enum": ["a"]}, {"type": "integer", "default": 3}
+    ours, theirs = (f(closed(a=enum, b=default)) for f in (lambda s: to_strict(s).schema, transform_schema))
+    assert ours["properties"] == {"a": enum, "b": default}
+    assert theirs["properties"] == {"a": {"enum": ["a"]}, "b": {"type": "integer", "description": "{default: 3}"}}
+
+    old = closed(a={"$ref": "#/definitions/A"}) | {"definitions": {"A": {"type": "string"}}}
+    assert to_strict(old).schema == old
+    assert strict_refusals(transform_schema(old))[0].rule == "strict-missing-ref"
+
+    described = closed(a={"$ref": "#/$defs/A", "description": "Mine."}) | {"$defs": {"A": {"type": "string"}}}
+    assert to_strict(described).schema["properties"]["a"] == {"type": "string", "description": "Mine."}
+    assert transform_schema(described)["properties"]["a"] == {"$ref": "#/$defs/A"}
+
+    nullable = closed(a={"type": ["string", "null"]})
+    assert to_strict(nullable).schema == nullable
+    with pytest.raises(AssertionError):
+        transform_schema(nullable)
+
+    recursive = {"type": "object", "properties": {"child": {"$ref": "#"}}}
+    assert [problem.rule for problem in to_strict(recursive).problems] == ["strict-recursion"]
+    assert transform_schema(recursive)["properties"] == {"child": {"$ref": "#"}}  # passes through, and is then refused
+
+
+# --- real schemas, and any schema --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("provider", "floor"), [("anthropic", 225), ("openai", 225)])
+def test_real_tool_definitions(provider, floor, shared_data):
+    lines = (shared_data / "schemas" / "schemas.jsonl").read_text(encoding="utf-8").splitlines()
+    schemas = [json.loads(line)["input_schema"] for line in lines]
+    converted = 0
+    for schema in schemas:
+        before = json.dumps(schema)
+        result = to_strict(schema, provider)
+        assert json.dumps(schema) == before
+        assert result.problems or strict_refusals(result.schema, provider) == []
+        converted += not result.problems
+    accepted = sum(strict_refusals(schema, provider) == [] for schema in schemas)
+    print(f"{provider}: {accepted} of {len(schemas)} pass as they are, {converted} after to_strict")
+    assert (len(schemas), converted) >= (240, floor)
+
+
+NAMES = st.sampled_from(["a", "b", "type", "minimum", "properties", "$ref", "anyOf"])
+OPTIONAL_WORDS = {"description": st.just("It."), "title": st.just("T"), "default": st.none()}
+
+
+def _node(keywords, **optional):
+    return st.fixed_dictionaries(keywords, optional=OPTIONAL_WORDS | optional)
+
+
+def _one(*values):
+    return st.sampled_from(values)
+
+
+LEAVES = st.one_of(
+    _node({"type": _one("string")}, minLength=_one(2), pattern=_one("^a", r"\ba"), format=_one("x")),
+    _node({"type": _one("integer", "number")}, minimum=_one(1), maximum=_one(3)),
+    _node({"type": _one("boolean", "null", ["string", "null"], ["integer", "string"])}, maximum=_one(1)),
+    _node({"enum": _one(["a"], ["a", None], [1, "abc", None])}, type=_one("string", ["string", "null"])),
+    _node({"const": _one("a", 1, None)}, type=_one("string", ["integer", "null"])),
+    _node({"$ref": _one("#/$defs/A", "#/$defs/B", "#/$defs/Gone", "#")}, minLength=_one(1)),
+)
+
+
+def _inside(children):
+    several = st.lists(children, min_size=1, max_size=2)
+    required = st.lists(NAMES, max_size=2, unique=True)
+    only_a = st.fixed_dictionaries({"a": children})
+    objects = _node(
+        {"type": _one("object"), "properties": st.dictionaries(NAMES, children, max_size=3)},
+        required=required,
+        additionalProperties=_one(False, False, True, {"type": "string"}),
+    )
+    return st.one_of(
+        objects,
+        _node({"type": _one("array"), "items": children}, minItems=_one(1, 2), uniqueItems=st.booleans()),
+        _node({}, anyOf=several, type=_one("string", "object"), properties=only_a),
+        st.builds(lambda base, parts: base | {"allOf": parts}, objects, several),
+        st.builds(lambda base, parts: base | {"oneOf": parts}, st.just({}) | objects, several),
+        st.builds(lambda base, names: base | {"anyOf": [{"required": names}]}, objects, required),
+        _node({"not": children}),
+    )
+
+
+SCHEMAS = st.recursive(LEAVES, _inside, max_leaves=6)
+TOOLS = st.builds(lambda p, a, b: closed(p=p) | {"$defs": {"A": a, "B": b}}, SCHEMAS, SCHEMAS, SCHEMAS)
+PLAIN = [None, True, 0, 1, 2, 7, 1.5, "", "a", "abc", "zz"]
+PAIRS = [{"a": one, "b": other} for one in PLAIN[::2] for other in PLAIN[1::3]]
+VALUES = [*PLAIN, [], ["a"], ["a", "a"], [1, None], {}, *({"a": value} for value in PLAIN), *PAIRS]
+THOROUGH = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def _widened(result):
+    return any(keyword == "oneOf" for _, keyword, _ in result.narrowed)
+
+
+@THOROUGH
+@given(TOOLS, st.sampled_from(PROVIDERS))
+def test_without_problems_nothing_is_refused_and_nothing_changes_the_second_time(schema, provider):
+    before = copy.deepcopy(schema)
+    result = to_strict(schema, provider)
+    assert schema == before
+    if not result.problems:
+        assert strict_refusals(result.schema, provider) == []
+        again = to_strict(result.schema, provider)
+        first, second = ({k: v for k, v in each.schema.items() if k != "$defs"} for each in (result, again))
+        assert (second, again.moved, again.narrowed, again.problems) == (first, [], [], [])
+
+
+@THOROUGH
+@given(TOOLS)
+def test_what_is_neither_moved_nor_narrowed_means_the_same(schema):
+    result = to_strict(schema)
+    if result.problems:
+        return
+    original, strict = (jsonschema_rs.Draft202012Validator(s) for s in (schema, result.schema))
+    for value in ({"p": inner} for inner in VALUES):
+        if not result.narrowed:
+            assert strict.is_valid(value) or not original.is_valid(value)
+        if not result.moved and not _widened(result):
+            assert original.is_valid(value) or not strict.is_valid(value)
+
+
+@THOROUGH
+@given(TOOLS)
+def test_openai_what_fits_the_strict_schema_fits_the_original_once_restored(schema):
+    result = to_strict(schema, "openai")
+    if result.problems or result.moved or _widened(result):
+        return
+    original, strict = (jsonschema_rs.Draft202012Validator(s) for s in (schema, result.schema))
+    for value in ({"p": inner} for inner in VALUES):
+        assert not strict.is_valid(value) or original.is_valid(result.restore(value))
+
+
+KEYWORDS = "type properties items anyOf allOf enum const $ref $defs required format pattern minItems".split()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | _one("#", "#/$defs/A", "object", "string"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_one(*KEYWORDS), inner, max_size=4),
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(JSON, st.sampled_from(PROVIDERS))
+def test_nonsense_is_never_an_exception(value, provider):
+    strict_refusals(value, provider, settings={"strict-string-length"})
+    assert count_strict(value).optional >= 0
+    result = to_strict(value, provider)
+    assert result.problems or strict_refusals(result.schema, provider) == []
+
+
+@given(st.lists(st.text("ab/~%0 é"), max_size=4))
+def test_a_path_survives_being_written_as_a_reference(path):
+    from urllib.parse import quote
+
+    assert ref_path(quote(pointer(path), safe="#/~")) == tuple(path)
+
+
+def test_every_rule_says_where_it_is_from():
+    assert {rule.certainty for rule in STRICT_RULES.values()} <= {"docs", "sdk", "recorded", "reported", "uncertain"}
+    assert all(all(rule) for rule in STRICT_RULES.values())
+    assert [path for path, _ in walk_schema({"items": {}, "properties": {"items": {"type": "string"}}})] == [
+        (),
+        ("items",),
+        ("properties", "items"),
+    ]
