@@ -2,7 +2,7 @@
 
     contract/    the wire as facts and pure functions        harness/   the client side: tools, the loop, its guards
     mock/        the server side: a stand-in provider        classroom/ quizzes, checks, pictures, progress
-    shop.py      the world of the examples                   connect.py the client that a lesson gets
+    shop.py      the world of the examples                   client.py   the client that a lesson gets
 
 The names below load when they are first used, so `import course_kit` costs nothing.
 """
@@ -28,9 +28,11 @@ _WHERE = {
     "mock.provider": "MockProvider",
     "mock.scripted": "Scripted call",
     "mock.simulated": "Simulated",
-    "connect": "connect live",
-    "shop": "desk_tools open_shop",
+    "client": "announce connect live",
+    "example_tools": "desk_tools file_tools get_weather",
+    "shop": "open_shop",
     "classroom.checks": "check hint solution",
+    "classroom.lessons": "lesson_map",
     "classroom.plots": "plot_cumulative_tokens plot_messages show",
     "classroom.quiz": "quiz",
     "classroom.transcript": "transcript",

@@ -27,6 +27,10 @@ __all__ = [
 class CourseKitError(Exception):
     """The root of every exception the kit raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """In a notebook: the one sentence, without a stack trace."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ToolError(CourseKitError):
     """A failure that a tool reports to the model.

@@ -2,7 +2,7 @@
 
 A recording is a text file with one exchange a line: `{"request": {"method", "path", "body"}, "response": {"status",
 "headers", "body" or "text" (a stream), "ending"}}`. Keys and organisation ids never get into it. Who stands behind
-the client while it is recorded is `connect.py`'s business.
+the client while it is recorded is `client.py`'s business.
 """
 
 import json

@@ -31,10 +31,10 @@ ARROWS = {
     "recording": {"contract", "mock"},
     "providers": {"contract", "harness"},
     "evaluation": {"contract", "harness", "providers"},
-    "connect": {"contract", "harness", "mock", "providers", "recording"},
+    "client": {"contract", "harness", "mock", "providers", "recording"},
     "classroom": {
         *("contract", "harness", "mock", "providers", "evaluation"),
-        *("connect", "recording", "shop", "shop_data", "example_tools"),
+        *("client", "recording", "shop", "shop_data", "example_tools"),
     },
 }
 ON_TOP = {"authoring", "building", "cli", "doctor", "lab"}

@@ -7,6 +7,7 @@ import linecache
 import random
 import textwrap
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,10 +41,15 @@ def function(source: str):
     return next(value for value in reversed(cell(source).values()) if callable(value))
 
 
+def load_lessons(monkeypatch, import_module):
+    monkeypatch.setattr(checks, "importlib", SimpleNamespace(import_module=import_module))
+
+
 @pytest.fixture(autouse=True)
 def double(monkeypatch):
     """Exercise 1.2: double every number of a list."""
     monkeypatch.setattr(checks, "_registry", {})
+    load_lessons(monkeypatch, lambda name: None)  # the course's own exercises stay out of these tests
 
     @exercise(
         "1.2", title="Double", hints=["Which operator?", "Try `*`.", "Each item, not the list."], minutes=5, seconds=5
@@ -363,7 +369,7 @@ def test_an_unknown_exercise_names_the_nearest():
 
 def test_a_lesson_is_loaded_when_it_is_asked_for(monkeypatch):
     asked = []
-    monkeypatch.setattr(checks.importlib, "import_module", asked.append)
+    load_lessons(monkeypatch, asked.append)
     assert find_exercise("01.2").title == "Double"
     assert asked == ["course_kit.classroom.exercises.lesson_01"]
 
@@ -372,7 +378,7 @@ def test_a_module_that_a_lesson_misses_is_not_hidden(monkeypatch):
     def broken(name):
         raise ModuleNotFoundError("No module named 'numpyy'", name="numpyy")
 
-    monkeypatch.setattr(checks.importlib, "import_module", broken)
+    load_lessons(monkeypatch, broken)
     with pytest.raises(ModuleNotFoundError, match="numpyy"):
         find_exercise("1.2")
 

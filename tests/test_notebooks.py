@@ -121,12 +121,9 @@ def links_lead_somewhere(notebook: Notebook, path: Path) -> Iterator[str]:
 
 
 def title_names_the_lesson(notebook: Notebook, path: Path) -> Iterator[str]:
-    wanted = f"# {int(path.stem[:2])} · "
-    if (
-        not notebook.cells
-        or notebook.cells[0].cell_type != "markdown"
-        or not notebook.cells[0].source.startswith(wanted)
-    ):
+    wanted = f"# {path.stem[:2]} · "
+    first = notebook.cells[0]
+    if first.cell_type != "markdown" or not first.source.startswith(wanted):
         yield f"the first cell does not begin with {wanted!r}"
 
 
@@ -296,7 +293,7 @@ ALT = {"output_type": "display_data", "data": {"image/png": "AAAA"}, "metadata":
         (nothing_of_the_machine_is_shown, [code(outputs=[stream("0x10")])], [code(outputs=[stream("<f at 0x7f00>")])]),
         (links_lead_somewhere, [markdown("[a](https://example.com) [b](#part)")], [markdown("[a](99_none.ipynb)")]),
         (links_lead_somewhere, [markdown("no link")], [markdown("[a](../README.md)")]),
-        (title_names_the_lesson, [markdown("# 7 · Name")], [markdown("# 07: Name")]),
+        (title_names_the_lesson, [markdown("# 07 · Name")], [markdown("# 7 · Name")]),
         (setup_comes_first_and_prints_nothing, [code(tags=["setup"])], [code()]),
         (setup_comes_first_and_prints_nothing, [code(tags=["setup"])], [code(tags=["setup"], outputs=[stream("hi")])]),
         (cells_are_short, [code("x\n" * 26, tags=["mirrors:a.b"]), code("x\n" * 25)], [code("x\n" * 26)]),

@@ -192,7 +192,7 @@ def test_two_processes_that_find_a_corrupt_file_set_it_aside_once(space):
     code = "from course_kit.classroom import progress\nprogress.record_answer('01.1', ['a'], True)"
     writers = [python(code) for _ in range(3)]
     assert [finish(writer) for writer in writers] == [0, 0, 0]
-    assert len(list(space.glob("progress-unreadable-*"))) == 1
+    assert len(list(space.glob("progress-unreadable-*.sqlite3"))) == 1
     with closing(sqlite3.connect(space / "progress.sqlite3")) as connection:
         assert connection.execute("SELECT count(*) FROM quiz_answers").fetchone() == (3,)
 

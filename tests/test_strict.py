@@ -13,6 +13,7 @@ from course_kit.contract.strict import (
     Refusal,
     StrictCount,
     count_strict,
+    fits,
     pointer,
     ref_path,
     strict_budget,
@@ -84,7 +85,7 @@ REFUSED = {
     ),
     "number": ({"type": "number", "multipleOf": 2}, "For 'number' type, property 'multipleOf' is not supported"),
     "bound in a type list": (
-        {"type": ["integer", "null"], "minimum": 1},
+        {"type": ["null", "integer"], "minimum": 1},
         "For 'integer' type, property 'minimum' is not supported",
     ),
     "maxItems": (
@@ -411,6 +412,7 @@ PROBLEMS = {
     "root array": ({"type": "array", "items": {"type": "string"}}, "#", "strict-root-object"),
     "any value": (closed(a={}), "#/properties/a", "strict-empty-schema"),
     "free keys": (closed(a={"type": "object"}), "#/properties/a", "strict-free-keys"),
+    "places in a list": (closed(a={"type": "array", "prefixItems": [{}]}), "#/properties/a", "strict-items-list"),
     "a map": (closed(a={"additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys"),
     "external": (closed(a={"$ref": "b.json#/A"}), "#/properties/a", "strict-external-ref"),
     "required but not listed": (closed(["b"], a={"type": "null"}), "#", "strict-required-unknown"),
@@ -487,6 +489,14 @@ def test_openai_refuses_the_whole(name):
     schema, message = OPENAI_REFUSES_THE_WHOLE[name]
     assert messages(schema, "openai") == [message]
     assert messages(nested(10), "openai") == []
+
+
+def test_two_bounds_that_cannot_be_one_leave_the_second_to_words():
+    number = {"type": "integer", "minimum": 1, "allOf": [{"minimum": 5}]}
+    result = to_strict(closed(a=number), "openai")
+    said = {"type": "integer", "minimum": 1, "description": 'allOf: [{"minimum": 5}].'}
+    assert (result.schema["properties"]["a"], result.problems) == (said, [])
+    assert result.moved == [("#/properties/a", "allOf", [{"minimum": 5}])]
 
 
 def test_openai_accepts_what_anthropic_refuses():
@@ -718,6 +728,21 @@ def test_a_path_survives_being_written_as_a_reference(path):
     from urllib.parse import quote
 
     assert ref_path(quote(pointer(path), safe="#/~")) == tuple(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "types"),
+    [
+        (True, ["boolean"]),
+        (1, ["integer", "number"]),
+        (1.0, ["integer", "number"]),
+        (1.5, ["number"]),
+        (None, ["null"]),
+    ],
+)
+def test_json_types_of_python_values(value, types):
+    every = ("null", "boolean", "integer", "number", "string", "object", "array", "text")
+    assert [type for type in every if fits(value, type)] == types
 
 
 def test_every_rule_says_where_it_is_from():

@@ -209,27 +209,43 @@ def _open() -> Iterator[sqlite3.Connection]:
     """A checked connection to the progress file; each statement is its own transaction unless one is begun."""
     file = progress_file()
     try:
-        connection = _connect(file)
-        try:
-            yield connection
-        finally:
-            connection.close()
+        for corrupt_before in (False, True):
+            with closing(_guard(file, "BEGIN")):
+                try:
+                    connection = _connect(file)
+                except sqlite3.DatabaseError as error:
+                    if corrupt_before or not _is_corrupt(error):
+                        raise
+                else:
+                    with closing(connection):
+                        yield connection
+                    return
+            _set_aside(file)
     except sqlite3.Error as error:
         raise SetupError(
             f"Progress in {file} cannot be used ({error}): free the file, or set COURSE_WORKSPACE to another folder."
         ) from error
 
 
+def _guard(file: Path, begin: str) -> sqlite3.Connection:
+    """A lock beside the progress file, shared (`BEGIN`) by all who use it, `BEGIN EXCLUSIVE` for who replaces it.
+
+    It is itself a database, since SQLite's locks work on every system and are let go when a process is killed.
+    """
+    lock = sqlite3.connect(file.with_suffix(".lock"), timeout=30, isolation_level=None)
+    try:
+        lock.execute(begin)
+        lock.execute("SELECT * FROM sqlite_master")  # the first reading takes the lock
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
 def _connect(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=30, isolation_level=None)
     try:
         _check_and_upgrade(connection, file)
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        if not _is_corrupt(error):
-            raise
-        _set_aside(file)
-        return _connect(file)
     except BaseException:
         connection.close()
         raise
@@ -265,20 +281,18 @@ def _is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 def _set_aside(file: Path) -> None:
     """Rename a file that is no database any more, and say so; of two processes that find it, only one does."""
-    with closing(sqlite3.connect(file.with_suffix(".lock"), timeout=30, isolation_level=None)) as lock:
-        lock.execute("BEGIN EXCLUSIVE")  # the system lets go of it even when this process is killed
+    with closing(_guard(file, "BEGIN EXCLUSIVE")):
         try:
-            with closing(sqlite3.connect(file, timeout=30, isolation_level=None)) as connection:
-                _check_and_upgrade(connection, file)
+            _connect(file).close()
             return  # the other process has begun a new file
         except sqlite3.DatabaseError as error:
             if not _is_corrupt(error):
                 raise
         kept = _unused_name("unreadable")
-        file.rename(kept)
-        for ending in ("-wal", "-shm"):
-            file.with_name(file.name + ending).unlink(missing_ok=True)
-        print(f"The progress file could not be read: it is kept as {kept.name}, and a new one was begun.")
+        for part in ("", "-wal", "-shm"):
+            if (whole := file.with_name(file.name + part)).exists():
+                whole.rename(kept.with_name(kept.name + part))
+    print(f"The progress file could not be read: it is kept as {kept.name}, and a new one was begun.")
 
 
 def _unused_name(reason: str) -> Path:

@@ -23,8 +23,7 @@ from typing import Any
 from .conversation import CONTENT_RULES, TURN_RULES
 from .fields import FIELD_RULES, LATE_RULES, MODEL_RULES, SHAPE_RULES, VERSIONS, shape_of
 from .rules import Found, Request, Rule, Turn, Violation, rule
-from .strict import STRICT_RULES
-from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_REQUEST_RULES, strict_refusals_of
+from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_RULES
 
 __all__ = ["RULES", "Rule", "Violation", "check_request", "first_violation"]
 
@@ -142,19 +141,6 @@ PAIRING_RULES: tuple[Rule, ...] = (
     one_result_per_call,
     results_in_one_message,
 )
-# What the strict subset refuses; those of the other provider are not the API's.
-STRICT_SCHEMA_RULES: tuple[Rule, ...] = tuple(
-    Rule(
-        id,
-        about.checks,
-        about.source,
-        about.certainty,  # type: ignore[arg-type]
-        lambda request, id=id: (found for name, found in strict_refusals_of(request) if name == id),
-        default=about.certainty != "uncertain",
-    )
-    for id, about in STRICT_RULES.items()
-    if not about.checks.startswith("OpenAI")
-)
 _IN_ORDER: tuple[Rule, ...] = (
     *FIELD_RULES,
     *DEFINITION_RULES,
@@ -163,8 +149,7 @@ _IN_ORDER: tuple[Rule, ...] = (
     *PAIRING_RULES,
     *CONTENT_RULES,
     *CHOICE_RULES,
-    *STRICT_SCHEMA_RULES,
-    *STRICT_REQUEST_RULES,
+    *STRICT_RULES,
     *LATE_RULES,
 )
 

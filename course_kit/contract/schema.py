@@ -188,8 +188,8 @@ def parse_json(text: str | bytes | bytearray) -> Any:
 def invalid_json_result(raw: str | bytes | bytearray, limit: int = 2000) -> str:
     """The content of the `is_error` result for an input that does not parse: `{"INVALID_JSON": "<raw>"}`.
 
+    So the provider's documentation advises for inputs that are streamed unchecked (`eager_input_streaming`).
     A long text keeps its beginning and its end, where it mostly breaks.
-    https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
     """
     text = raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
     if len(text) > limit:
@@ -263,7 +263,7 @@ class _Reader:
                 self.name(key, path)
             # Most fields are plain text: a short way for them.
             plain = type(item) is str and item.isascii()
-            copy[key] = item if plain else self.read(item, (*path, str(key)), depth + 1)
+            copy[key] = item if plain else self.read(item, (*path, key if isinstance(key, str) else "?"), depth + 1)
         return copy
 
     def name(self, key: Any, path: Path) -> None:
@@ -348,7 +348,7 @@ def _key(schema: Any) -> bytes | str:
         return marshal.dumps(schema, 2)
     except ValueError:
         try:
-            return json.dumps(schema)
+            return json.dumps(schema, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             return "null"
 
@@ -379,16 +379,16 @@ def _schema_problem(key: bytes | str) -> str | None:
     schema = _own_copy(key)
     if not isinstance(schema, dict | bool):
         return "a schema must be a JSON object that holds nothing but JSON"
-    problem = next(_reference_problems(schema), None)
-    if problem:
-        return problem
     from jsonschema_rs import Draft202012Validator
 
+    invalid = None
     try:
         Draft202012Validator(schema, **_options())
     except ValueError as error:
-        return _why_invalid(error)
-    return None
+        kind, invalid = type(getattr(error, "kind", None)).__name__, _why_invalid(error)
+        if kind != "Referencing":
+            return invalid
+    return next(_reference_problems(schema), invalid)  # our own words for a reference name its place, too
 
 
 def _options() -> dict[str, Any]:
@@ -495,6 +495,8 @@ class _Compiled:
 
     def __init__(self, schema: Any, problem: str | None):
         self.schema, self.problem = schema, problem
+        if problem:
+            return
         self.explainable = not any("$id" in node for path, node in _subschemas(schema) if path)
         self.wants_object = "object" in (self.node(()).get("type") or "object")
         self._engines: dict[tuple[Path, bool], Any] = {}
@@ -663,6 +665,7 @@ def _explain(compiled: _Compiled, value: Any) -> list[Problem]:
         if fault is None:
             stack.pop()
             continue
+        problems: list[Problem] = []
         if type(fault.error.kind).__name__ != "Custom":
             problems = list(_sentences(fault))
         elif (fault.place, fault.path) not in seen_unions:
@@ -1060,7 +1063,7 @@ def _wanted_type(compiled: _Compiled, place: Path, name: str, node: dict[str, An
 
 def _bounds(node: dict[str, Any], low: str, high: str, text: str) -> str:
     if low in node and high in node and node[low] != node[high]:
-        return text.format(f"from {_literal(node[low])} to {_literal(node[high])}")
+        return text.format(f"from {_literal(node[low])} to {_literal(node[high])}").replace("of from", "of")
     if low in node:
         return text.format(_literal(node[low]) if high in node else f"at least {_literal(node[low])}")
     return text.format(f"at most {_literal(node[high])}") if high in node else ""
@@ -1121,7 +1124,7 @@ def _near(word: str, candidates: Iterable[str]) -> str | None:
     def plain(text: str) -> str:
         return re.sub(r"[\W_]", "", text[:100]).lower()
 
-    known = {plain(candidate): candidate for candidate in islice(candidates, 500)}
+    known = {plain(candidate): candidate for candidate in islice(candidates, 200)}
     close = difflib.get_close_matches(plain(word), known, n=1, cutoff=0.75)
     return known[close[0]] if close else None
 

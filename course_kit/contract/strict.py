@@ -324,10 +324,10 @@ def _properties(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _level(path: Path) -> int:
-    """How many objects and arrays lie around a place; a definition starts anew."""
+    """How many objects and arrays lie around a place."""
     level, steps = 0, iter(path)
     for keyword in steps:
-        level = 0 if keyword in ("$defs", "definitions") else level + (keyword in ("properties", "items"))
+        level += keyword in ("properties", "items")
         if keyword in (_MAPS | _LISTS) - {"items"}:
             next(steps, None)  # the name or the number after it
     return level

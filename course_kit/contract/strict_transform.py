@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from course_kit.contract.strict import (
+from .strict import (
     FORMATS,
     NATURAL_TYPE,
     STRICT_RULES,
@@ -116,8 +116,8 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
         return StrictSchema({}, problems=[Problem("#", "strict-limits", "Too large or too deep. Make it smaller.")])
     for refusal in strict_refusals(result, provider):
         if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # told already, and where they stood
-            advice = STRICT_RULES[refusal.rule].advice
-            work.problems.append(Problem(refusal.path, refusal.rule, f"{refusal.message.rstrip('.')}. {advice}"))
+            message = f"{refusal.message.rstrip('.')}. {STRICT_RULES[refusal.rule].advice}"
+            work.problems.append(Problem(refusal.path, refusal.rule, message))
     if result.get("type") != "object" and provider == "anthropic":
         work.problem((), "root-object", 'A tool needs "type": "object" at the root. Write it as one object.')
     forced = {path: work.forced[id(node)] for path, node in walk_schema(result) if id(node) in work.forced}
@@ -161,8 +161,7 @@ class _Rewrite:
         for path, node in self.places.items():
             if isinstance(node, dict) and "$ref" in node and ref_path(node["$ref"]) not in self.places:
                 rule = "missing-ref" if node["$ref"].startswith("#") else "external-ref"
-                advice = STRICT_RULES[f"strict-{rule}"].advice
-                self.problem(path, rule, f"{node['$ref']} is not in this schema. {advice}")
+                self.problem(path, rule, f"{node['$ref']} is not in this schema. {_advice(rule)}")
         reached: list[Any] = [root]
         for part in reached:  # grows while it is read
             for _, node in walk_schema(part, skip=("$defs", "definitions")):
@@ -198,6 +197,8 @@ class _Rewrite:
                 continue
             elif keyword == "items":
                 out[keyword] = self.rewrite(value, inside)
+            elif keyword == "prefixItems":
+                self.problem(path, "items-list", f"A list with places cannot be said. {_advice('items-list')}")
             elif self.supported(keyword, value):
                 out[keyword] = deepcopy(value)
             elif sentence := _in_words(keyword, value):
@@ -338,6 +339,10 @@ class _Rewrite:
         )
 
 
+def _advice(rule: str) -> str:
+    return STRICT_RULES[f"strict-{rule}"].advice
+
+
 def _dict(schema: Any) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
@@ -358,9 +363,6 @@ def _both(one: Any, other: Any) -> Any:
         closed = a.get("additionalProperties", True) is not True or a.keys() & {"patternProperties"}
         closed = closed or (a is other and "unevaluatedProperties" in a)
         if closed and ("patternProperties" in b or b.get("properties", {}).keys() - a.get("properties", {}).keys()):
-            return None
-    for group in ({"items", "prefixItems"}, {"if", "then", "else"}):  # they belong together: all of them or none
-        if one.keys() & group and other.keys() & group and any(one.get(key) != other.get(key) for key in group):
             return None
     result = {**other, **one}
     for keyword in one.keys() & other.keys() - _ANNOTATIONS:

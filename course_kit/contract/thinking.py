@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["TYPES", "edited", "moved", "sign"]
+__all__ = ["TYPES", "edited", "moved", "sign", "without_cache_control"]
 
 TYPES = ("thinking", "redacted_thinking")
 _MARK = b"mock:"
@@ -47,14 +47,15 @@ def _parts(block: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
 
 def _conversation(body: Mapping[str, Any], before: list[tuple[str, list[dict[str, Any]]]]) -> list[Any]:
     """What thinking is bound to. Where the cache breakpoints stand does not matter."""
-    return _without_cache_control([body.get("system"), body.get("tools"), before])
+    return without_cache_control([body.get("system"), body.get("tools"), before])
 
 
-def _without_cache_control(value: Any) -> Any:
+def without_cache_control(value: Any) -> Any:
+    """A JSON value without cache breakpoints, which move from turn to turn."""
     if isinstance(value, dict):
-        return {key: _without_cache_control(part) for key, part in value.items() if key != "cache_control"}
+        return {key: without_cache_control(part) for key, part in value.items() if key != "cache_control"}
     if isinstance(value, list | tuple):
-        return [_without_cache_control(part) for part in value]
+        return [without_cache_control(part) for part in value]
     return value
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from . import schema, strict
 from .rules import Found, Request, Rule, rule, said
 
-__all__ = ["CHOICE_RULES", "DEFINITION_RULES", "STRICT_REQUEST_RULES"]
+__all__ = ["CHOICE_RULES", "DEFINITION_RULES", "STRICT_RULES"]
 
 PROPERTY_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 DRAFT = "https://json-schema.org/draft/2020-12"
@@ -255,4 +255,18 @@ CHOICE_RULES: tuple[Rule, ...] = (
     forcing_without_manual_thinking,
     chosen_tool_direct,
 )
-STRICT_REQUEST_RULES: tuple[Rule, ...] = (strict_not_programmatic,)
+STRICT_RULES: tuple[Rule, ...] = (
+    *(
+        Rule(
+            id,
+            about.checks,
+            about.source,
+            about.certainty,  # type: ignore[arg-type]
+            lambda request, id=id: (found for name, found in strict_refusals_of(request) if name == id),
+            default=about.certainty != "uncertain",
+        )
+        for id, about in strict.STRICT_RULES.items()
+        if not about.checks.startswith("OpenAI")  # those of the other provider's subset
+    ),
+    strict_not_programmatic,
+)

@@ -3,10 +3,11 @@
 They come before everything in `protocol.py`: a request that fails here has no body to look at.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from jiter import from_json
 
 from .fields import VERSIONS
 from .rules import Found, Rule, Violation, rule, said
@@ -81,23 +82,18 @@ def version_known(request: Incoming) -> Iterator[Found]:
         yield said("anthropic-version", f'anthropic-version: "{version[:40]}" is not a valid version')
 
 
-@rule("docs", "Claude API errors")
+@rule("reported", "the API's own text, in many reports; the words after the colon are this parser's")
 def body_is_json(request: Incoming) -> Iterator[Found]:
-    """The body is JSON text, an object."""
+    """The body is JSON text in UTF-8, an object; no NaN, no half of a surrogate pair, not nested 200 deep."""
     if request.method != "POST":
         return
     try:
-        request.payload = json.loads(request.body, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        yield said("", f"The request body is not valid JSON{where}")
+        request.payload = from_json(request.body, allow_inf_nan=False)
+    except ValueError as error:
+        yield said("", f"The request body is not valid JSON: {error}")
     else:
         if not isinstance(request.payload, dict):
             yield said("", "Input should be an object")
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 TRANSPORT_RULES: tuple[Rule, ...] = (

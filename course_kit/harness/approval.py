@@ -21,20 +21,18 @@ def decide(calls: list[Call | Block], approver: Approver | None) -> list[Call | 
 
 
 def _decided(call: Call, approver: Approver | None) -> Call | Block:
-    needed = call.tool.needs_approval
-    if not (needed(call.input) if callable(needed) else needed):
-        return call
-    if approver is None:
-        reason = "nobody was there to approve it"
-    else:
-        try:
-            # What is shown is what runs: the checked input, not the one that was sent.
-            verdict = approver({**call.tool_use, "input": call.input})
-        except Exception as error:
-            verdict = f"the approval failed ({type(error).__name__})"
-        if verdict is True:
+    try:
+        needed = call.tool.needs_approval
+        if not (needed(call.input) if callable(needed) else needed):
             return call
-        reason = verdict if isinstance(verdict, str) and verdict else "no reason was given"
+        # What is shown is what runs: the checked input, not the one that was sent.
+        shown = {**call.tool_use, "input": call.input}
+        verdict = approver(shown) if approver else "nobody was there to approve it"
+    except Exception as error:
+        verdict = f"the approval failed ({type(error).__name__})"
+    if verdict is True:
+        return call
+    reason = verdict if isinstance(verdict, str) and verdict else "no reason was given"
     return tool_result(
         call.tool_use["id"],
         f"A person has to approve `{call.tool.name}` and it was refused: {reason}. Nothing was done. "

@@ -7,31 +7,26 @@ A `Loop` decides and does no I/O. It is fed events and says what comes next:
     Stop(reason)       the run is over
 
 `run_agent` and `run_agent_async` are its two drivers, a few lines each. All that a run knows is in its list of events,
-plain JSON that only grows: it can be stored, looked at, and fed to a new `Loop` to take the run up again.
+plain JSON that only grows: it can be stored, looked at, and fed to a new `Loop` to take the run up again. What of a
+reply may go into `messages` is next door, in `history.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from course_kit.contract.messages import (
-    Block,
-    Message,
-    assistant,
-    content_blocks,
-    text_of,
-    tool_result,
-    tool_use_blocks,
-    user,
-)
+from course_kit.contract.messages import Block, Message, text_of, tool_use_blocks, user
 from course_kit.contract.models import DEFAULT_MODEL
 
 from .approval import Approver, decide
+from .history import history_of, is_cut, results_for, without_open_server_calls
 from .sending import asker, async_asker
 from .tools import Call, definitions, prepare, run_call, run_call_async, toolbox
 from .trace import Event, Trace
 
 __all__ = ["Loop", "Run", "RunCalls", "Send", "Stop", "run_agent", "run_agent_async"]
+
+LONGEST_REPLY = 21_333  # tokens; the SDK sends a request for more only as a stream
 
 
 def run_agent(
@@ -53,9 +48,9 @@ def run_agent(
     call order; what fails is answered with `is_error` and the run goes on. A tool that needs approval runs only if
     `approver(call)` says so. An exception of the provider comes through; its attribute `run` holds the run so far.
     """
-    request = first_request(messages, tools, model, system, max_tokens, tool_choice)
-    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
     ask, box = asker(client), toolbox(tools)
+    request = first_request(messages, box, model, system, max_tokens, tool_choice)
+    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
     try:
         while not isinstance(step := loop.next_step(), Stop):
             if isinstance(step, Send):
@@ -85,9 +80,9 @@ async def run_agent_async(
     on_event: Callable[[Event], None] | None = None,
 ) -> "Run":
     """`run_agent`, to be awaited: for an `anthropic.AsyncAnthropic` client or a coroutine function."""
-    request = first_request(messages, tools, model, system, max_tokens, tool_choice)
-    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
     ask, box = async_asker(client), toolbox(tools)
+    request = first_request(messages, box, model, system, max_tokens, tool_choice)
+    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
     try:
         while not isinstance(step := loop.next_step(), Stop):
             if isinstance(step, Send):
@@ -177,7 +172,9 @@ class Loop:
                 self.replies += 1
                 self.cut_in_a_row += 1
             case {"event": "result", "result": result}:
-                self.results[result["tool_use_id"]] = result
+                if (id := result["tool_use_id"]) not in [call["id"] for call in self.open_calls]:
+                    raise ValueError(f"No call with the id {id!r} is open: give a result for each call of `RunCalls`.")
+                self.results[id] = result
                 if all(call["id"] in self.results for call in self.open_calls):
                     self._answer()
             case {"event": "stop"} if self.open_calls:
@@ -204,15 +201,13 @@ class Loop:
                 return self._ask()  # the server is not done; it goes on from its own turn, sent back unchanged
             case {"event": "reply", "message": {"stop_reason": "tool_use"}} if self.open_calls:
                 return Stop("max_iterations")  # nobody would read what these calls return
-            case {"event": "reply", "message": message} if is_cut(message) and tool_use_blocks(message):
-                # Cut inside a call: not the model's mistake. Once, ask again with more room.
-                return (
-                    self._ask(room=2) if self.cut_in_a_row == 1 else Stop(message["stop_reason"] or "connection_lost")
-                )
             case {"event": "lost"} | {"event": "reply", "message": {"stop_reason": None}}:
                 return self._ask() if self.cut_in_a_row == 1 else Stop("connection_lost")
+            case {"event": "reply", "message": message} if is_cut(message):
+                # Cut inside a call: not the model's mistake. Once, ask again with more room.
+                return self._ask(room=2) if self.cut_in_a_row == 1 else Stop("max_tokens")
             case {"event": "reply", "message": {"stop_reason": reason}}:
-                # end_turn, stop_sequence, max_tokens, refusal, and whatever the API comes to invent.
+                # end_turn, stop_sequence, max_tokens in a text, refusal, and whatever the API comes to invent.
                 return Stop(reason)
             case {"event": "stop", "reason": reason}:
                 return Stop(reason)
@@ -222,43 +217,19 @@ class Loop:
     def _ask(self, room: int = 1) -> Send | Stop:
         if self.replies >= self.max_iterations:
             return Stop("max_iterations")
-        max_tokens = self.request["max_tokens"] * room
+        given = self.request["max_tokens"]
+        max_tokens = max(given, min(given * room, LONGEST_REPLY))
         return Send({**self.request, "max_tokens": max_tokens, "messages": list(self.messages)})
 
     def run(self) -> Run:
         """The run as it stands, with a history that is legal even when it was broken off in the middle."""
-        messages, last = list(self.messages), self.events[-1] if self.events else {}
+        messages, last = list(self.messages), self.events[-1] if self.events else {"event": None}
         if self.open_calls:
             unknown = "The run was broken off: this call may or may not have taken effect. Check before repeating it."
             messages.append(user(results_for(self.open_calls, self.results, unknown)))
         said = next((e["message"] for e in reversed(self.events) if e["event"] == "reply"), {})
-        return Run(messages, text_of(said), last.get("reason", "unfinished"), Trace(self.request, self.events))
-
-
-def is_cut(message: Message) -> bool:
-    """Did the turn end in its middle? Its calls may look whole; they are not to be run."""
-    return message["stop_reason"] in ("max_tokens", "model_context_window_exceeded", None)
-
-
-def history_of(message: Message) -> list[Message]:
-    """What of a reply goes into the history: all of a finished turn, of any other what may stand without an answer."""
-    content = [block for block in content_blocks(message) if block["type"] != "text" or block["text"].strip()]
-    if message["stop_reason"] in ("tool_use", "pause_turn"):
-        # subtle: text after a call is refused when it goes back, and accepted ahead of the call (recorded 2026-05).
-        first = next((i for i, block in enumerate(content) if block["type"] == "tool_use"), len(content))
-        late = [block for block in content[first:] if block["type"] == "text"]
-        content = content[:first] + late + [block for block in content[first:] if block["type"] != "text"]
-    elif message["stop_reason"] == "refusal":
-        content = []
-    else:
-        content = [block for block in content if block["type"] != "tool_use"]
-    # A turn of nothing but thinking is refused, and so is an empty one.
-    return [assistant(content)] if content and not content[-1]["type"].endswith("thinking") else []
-
-
-def results_for(calls: list[Block], results: Mapping[str, Block], otherwise: str) -> list[Block]:
-    """One result for each call, in call order; a call without one gets an error that says why."""
-    return [results.get(call["id"]) or tool_result(call["id"], otherwise, is_error=True) for call in calls]
+        stopped = last["reason"] if last["event"] == "stop" else "unfinished"
+        return Run(without_open_server_calls(messages), text_of(said), stopped, Trace(self.request, self.events))
 
 
 def first_request(

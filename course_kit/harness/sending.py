@@ -5,6 +5,7 @@ other providers bring their own function.
 """
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -49,7 +50,11 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 def _reply(message: Any) -> Event:
-    return {"event": "reply", "message": message if isinstance(message, dict) else message.to_dict(mode="json")}
+    if hasattr(message, "to_dict"):
+        message = message.to_dict(mode="json")
+    if not (isinstance(message, dict) and message.keys() >= {"content", "stop_reason"}):
+        raise TypeError(f"The model's reply is {message!r:.80}: a message has `content` and `stop_reason`.")
+    return {"event": "reply", "message": message}
 
 
 def _lost(error: Exception) -> Event:
@@ -57,7 +62,9 @@ def _lost(error: Exception) -> Event:
     import anthropic
     import httpx2
 
-    # subtle: a connection that breaks while the body arrives is an error of the HTTP library, not of the SDK.
-    if isinstance(error, anthropic.APIConnectionError | httpx2.TransportError):
+    # subtle: a connection that breaks while the body arrives may come as an error of the HTTP library, not of the SDK,
+    # and a body that ends too soon as JSON that cannot be read.
+    lost = (anthropic.APIConnectionError, httpx2.TransportError, json.JSONDecodeError, UnicodeDecodeError)
+    if isinstance(error, lost):
         return {"event": "lost", "reason": f"{type(error).__name__}: {error}"}
     raise error

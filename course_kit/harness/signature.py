@@ -17,34 +17,31 @@ from typing import Any, Literal
 
 from course_kit.contract.schema import schema_problem
 
-__all__ = ["check_name", "check_schema", "convert", "docstring", "name_of", "schema_of"]
+__all__ = ["check_schema", "convert", "docstring", "name_of", "schema_of"]
 
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools says 64; the API's own error text says 128
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 PROPERTY_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
-def name_of(function: Callable[..., Any]) -> str:
-    """The name that a function brings along."""
-    name = getattr(unwrapped(function), "__name__", None)
+def name_of(function: Callable[..., Any], name: str | None = None) -> str:
+    """The name of a tool: the one given, else the function's own."""
+    if name is None:
+        name = getattr(unwrapped(function), "__name__", None)
     if name is None:
         raise TypeError(f"This {type(function).__name__} has no name: write `tool(..., name='...')`.")
     if name == "<lambda>":
         raise TypeError("A lambda has neither name nor types: write the tool with `def`.")
-    return name
-
-
-def unwrapped(function: Any) -> Any:
-    return function.func if isinstance(function, functools.partial) else function
-
-
-def check_name(name: str) -> None:
-    """Refuse a name that the API refuses."""
     if not NAME.fullmatch(name):
         raise ValueError(
             f"{name!r} is no name for a tool: use 1 to 128 of the letters a-z and A-Z, digits, `_` and `-`, "
             "for example with `@tool(name=...)`."
         )
+    return name
+
+
+def unwrapped(function: Any) -> Any:
+    return function.func if isinstance(function, functools.partial) else function
 
 
 def check_schema(name: str, schema: dict[str, Any]) -> None:
@@ -74,13 +71,8 @@ def docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return (parsed.description or "").strip(), inputs
 
 
-def schema_of(
-    function: Callable[..., Any], name: str, texts: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A function's input schema, and the adapters for the inputs that are no plain JSON in Python.
-
-    `texts` describe the inputs; what an annotation says itself (`Field(description=...)`) goes before.
-    """
+def schema_of(function: Callable[..., Any], name: str, texts: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A function's input schema, and the adapters for the inputs that are no plain JSON in Python."""
     from pydantic import TypeAdapter
 
     hints = hints_of(function, name)
@@ -212,7 +204,8 @@ def is_plain(annotation: Any) -> bool:
     return origin in (list, dict, typing.Union, types.UnionType) and all(is_plain(part) for part in parts)
 
 
-ORDER = ("type", "description", "enum", "properties", "required", "additionalProperties")  # then the rest as it came
+# in this order, then the rest as it came
+RANK = {"type": 0, "description": 1, "enum": 2, "properties": 3, "required": 4, "additionalProperties": 5}
 PYTHON_FORMATS = ("path", "file-path", "directory-path", "binary")  # pydantic's own; no checker knows them
 
 
@@ -248,9 +241,7 @@ def tidy(schema: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
         if "properties" in node:
             node.setdefault("additionalProperties", False)
         node = without_union(node)
-        return {
-            key: node[key] for key in sorted(node, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
-        }
+        return {key: node[key] for key in sorted(node, key=lambda key: RANK.get(key, len(RANK)))}
 
     cleaned = clean(schema)
     if recursive:
@@ -277,22 +268,16 @@ def without_union(node: dict[str, Any]) -> dict[str, Any]:
 
 def convert(value: dict[str, Any], converters: Mapping[str, Any]) -> dict[str, Any]:
     """Checked JSON as the function's own types: `{"day": "2026-11-30"}` → `{"day": date(2026, 11, 30)}`."""
-    arguments = dict(value)
+    arguments, problems = dict(value), []
     for name in value.keys() & converters.keys():
-        arguments[name] = to_python(name, value[name], converters[name])
-    return arguments
-
-
-def to_python(name: str, value: Any, adapter: Any) -> Any:
-    from pydantic import ValidationError
-
-    try:
-        # subtle: strict, and from JSON: text becomes a date, and "5" still does not become 5
-        return adapter.validate_json(json.dumps(value), strict=True)
-    except ValidationError as error:
-        problems = []
-        for problem in error.errors(include_url=False, include_input=False, include_context=False):
-            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
-            problems.append(f"- `{name}{place}`: {problem['msg']}.")
+        try:
+            # subtle: strict, and from JSON: text becomes a date, and "5" still does not become 5
+            arguments[name] = converters[name].validate_json(json.dumps(value[name]), strict=True)
+        except ValueError as error:  # pydantic's ValidationError
+            for problem in error.errors(include_url=False, include_input=False, include_context=False):  # type: ignore
+                place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+                problems.append(f"- `{name}{place}`: {problem['msg']}.")
+    if problems:
         said = "The tool was not run, because its input is not valid. Correct this and call it again:"
-        raise ValueError("\n".join([said, *problems])) from None
+        raise ValueError("\n".join([said, *sorted(problems)]))
+    return arguments

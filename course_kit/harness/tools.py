@@ -20,20 +20,11 @@ from course_kit.contract.messages import Block, tool_result
 from course_kit.contract.schema import check_tool_input
 
 from .results import DEFAULT_BUDGET, SMALLEST_BUDGET, encode_result, error_text
-from .signature import check_name, check_schema, convert, docstring, name_of, schema_of
+from .signature import check_schema, convert, docstring, name_of, schema_of
 
 __all__ = [
-    "Call",
-    "Tool",
-    "definitions",
-    "fail",
-    "finish",
-    "prepare",
-    "run_call",
-    "run_call_async",
-    "run_tool",
-    "tool",
-    "toolbox",
+    *("Call", "Tool", "definitions", "fail", "finish", "prepare"),
+    *("run_call", "run_call_async", "run_tool", "tool", "toolbox"),
 ]
 
 Effect = Literal["read", "write", "irreversible"]
@@ -84,14 +75,9 @@ class Tool:
 
     def definition(self) -> dict[str, Any]:
         """Exactly what goes on the wire: `{"name": ..., "description": ..., "input_schema": ...}`."""
-        entry: dict[str, Any] = {"name": self.name}
-        if self.description:
-            entry["description"] = self.description
-        entry["input_schema"] = self.input_schema
-        for option in ("strict", "defer_loading", "input_examples"):
-            if getattr(self, option) is not None:
-                entry[option] = getattr(self, option)
-        return copy.deepcopy(entry)
+        names = ("name", "description", "input_schema", "strict", "defer_loading", "input_examples")
+        entry = {name: getattr(self, name) for name in names}
+        return copy.deepcopy({name: value for name, value in entry.items() if value not in (None, "")})
 
 
 def tool(
@@ -116,8 +102,7 @@ def tool(
     A tool is a write until it says otherwise, and an irreversible one needs approval.
     """
     if function is None:
-        options = {key: value for key, value in locals().items() if key != "function"}
-        return functools.partial(tool, **options)
+        return functools.partial(tool, **{key: value for key, value in locals().items() if key != "function"})
     if isinstance(function, Tool):
         function = function.function
     if not callable(function) or inspect.isclass(function):
@@ -128,8 +113,7 @@ def tool(
         raise ValueError(f"`effect` is {effect!r}: say 'read', 'write' or 'irreversible'.")
     if budget is not None and budget < SMALLEST_BUDGET:
         raise ValueError(f"`budget` is {budget} characters, which hold no result: give {SMALLEST_BUDGET} or more.")
-    name = name_of(function) if name is None else name
-    check_name(name)
+    name = name_of(function, name)
     said, texts = docstring(function)
     converters: Mapping[str, Any] = {}
     if input_schema is None:
@@ -164,16 +148,22 @@ def tool(
 Tools = Iterable[Any] | Mapping[str, Any]
 
 
-def toolbox(tools: Tools) -> dict[str, Any]:
-    """Tools by name: `[add, search_orders]` → `{"add": Tool, "search_orders": Tool}`.
+class Toolbox(dict[str, Any]):
+    """Tools by name, and definitions of tools that run elsewhere."""
+
+
+def toolbox(tools: Tools) -> Toolbox:
+    """Tools by name: `[add, search_orders]` → `{"add": Tool, "search_orders": Tool}`; a toolbox is returned as it is.
 
     Plain functions become tools. A dict is a definition without a function, such as a server tool, and stays a dict.
     """
+    if isinstance(tools, Toolbox):
+        return tools
     if isinstance(tools, Mapping):
         entries = [value if isinstance(value, (Tool, dict)) else tool(value, name=key) for key, value in tools.items()]
     else:
         entries = [entry if isinstance(entry, (Tool, dict)) else tool(entry) for entry in tools]
-    box: dict[str, Any] = {}
+    box = Toolbox()
     for entry in entries:
         # a toolset has no name of its own, only a type
         name = entry.name if isinstance(entry, Tool) else entry.get("name") or entry.get("type")

@@ -1,8 +1,8 @@
-"""A value that fits a schema, made up where the conversation holds none.
+"""A value that fits a schema: written as the definition wants it, or made up where the conversation holds none.
 
-A provider that samples under a grammar always gets *some* value. So do we: what is given is kept, what is missing
-comes from `const`, `enum`, `examples`, `default`, or is made by the schema's own rules. Which values the conversation
-holds is decided in `simulated.py`.
+`as_wanted` puts what was said into the unit and format that a definition states. `fill` makes up what is missing, as
+a provider does that samples under a grammar: from `examples`, `default`, `enum`, or by the schema's own rules.
+Which input gets which part of the conversation is decided in `simulated.py`.
 """
 
 import math
@@ -10,11 +10,14 @@ import random
 import re
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from course_kit.contract.schema import SchemaError, conforms
 
-__all__ = ["fill", "fits", "merged"]
+from .spans import Span
+
+__all__ = ["as_wanted", "day_of", "fill", "fits", "merged", "options"]
 
 DEEPEST = 6  # levels of nesting that are filled; deeper ones only as far as they are required
 TRIES = 20
@@ -32,12 +35,90 @@ FORMATS = {
 NOTHING = object()
 
 
-def fits(schema: Any, value: Any) -> bool:
-    """Whether the value fits; a broken schema fits nothing."""
+def fits(schema: Any, value: Any, root: Any = None) -> bool:
+    """Whether the value fits; a broken schema fits nothing. References point into `root`."""
+    if isinstance(root, Mapping) and isinstance(schema, Mapping) and root is not schema:
+        schema = {**{key: root[key] for key in ("$defs", "definitions") if key in root}, **schema}
     try:
         return conforms(schema, value)
     except SchemaError:
         return False
+
+
+# What was said, as the definition wants it.
+
+
+def options(node: Mapping[str, Any]) -> list[Any]:
+    """Values that a schema lists, or its description: `such as "asc" or "desc"`, `one of damaged, other`."""
+    if listed := node.get("enum") or (node.get("items") or {}).get("enum"):
+        return [option for option in listed if option is not None]
+    said = node.get("description", "")
+    found = re.findall(r"['\"‘“`]([^'\"’”`]{1,30})['\"’”`]", said)
+    for run in re.findall(r"(?:one of|e\.g\.?,?|such as|like|options:?|options are|including)[: ]+([^.;()]+)", said):
+        found += [part.strip(" '\"`[]") for part in re.split(r",|\bor\b|\band\b|/", run)]
+    return [option for option in found if option and option != "etc"]
+
+
+def as_wanted(span: Span, name: str, node: Mapping[str, Any], today: date | None = None) -> Any:
+    """A span as the input takes it: 19.99 is 1999 where cents are stated, a date stands in the stated format."""
+    item = node.get("items") or {} if node.get("type") == "array" else node
+    said = f"{name.replace('_', ' ')} {node.get('description', '')} {node.get('format', '')}"
+    if span.kind == "list":
+        return list(span.value)
+    if span.kind == "date":
+        value: Any = _in_format(span.value, said, today)
+    elif span.kind == "number" and item.get("type") != "string":
+        value = _in_unit(span, said)
+        value = int(value) if item.get("type") == "integer" and value == int(value) else value
+    else:
+        value = str(span.value)
+        # "order 20260917" for ids like ORD-20260917
+        for prefix in re.findall(r"\b([A-Z]{2,}-)(?=\d|\[|\\d)", f"{node.get('pattern', '')} {said}"):
+            if value.isdigit() and "pattern" in node and fits(item, prefix + value):
+                value = prefix + value
+    return [value] if node.get("type") == "array" else value
+
+
+def _in_unit(span: Span, said: str) -> int | float:
+    if example := re.search(r"(?<![\d.])(\d+(?:\.\d+)?) (?:is|becomes|means|→|=>?|->) (\d+(?:\.\d+)?)", said):
+        return round(span.value * float(example[2]) / float(example[1]), 6)
+    if re.search(r"\bcents\b|minor unit|分为单位", said, re.IGNORECASE) and not span.unit.startswith("cent"):
+        return round(span.value * 100, 6)
+    if span.unit == "%" and re.search(r"decimal|fraction|between 0 and 1|\b0\.\d", said):
+        return round(span.value / 100, 6)
+    return span.value
+
+
+def _in_format(written: str, said: str, today: date | None) -> str:
+    stated = re.search(r"\b(?:YYYY|DD|MM)([-/.])(?:MM|DD)\1(?:YYYY|DD)\b", said, re.IGNORECASE)
+    day = day_of(written, today)
+    if day is None or not (stated or re.search(r"ISO|date-time|\bdate$|\d{4}-\d\d-\d\d", said)):
+        return written
+    shape = stated[0].upper() if stated else "YYYY-MM-DD"
+    shown = shape.replace("YYYY", f"{day.year}").replace("MM", f"{day.month:02}").replace("DD", f"{day.day:02}")
+    return shown + ("T00:00:00Z" if re.search(r"date-time|T\d\d:\d\d", said) else "")
+
+
+def day_of(written: str, today: date | None = None) -> date | None:
+    """The day that is meant: "May 12, 2022" by itself, "next Wednesday" only where today is known."""
+    plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)|\bof |[.,]", "", written).strip()
+    for shape in ("%Y-%m-%d", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y", "%d/%m/%Y"):
+        try:
+            return datetime.strptime(plain[:10] if shape == "%Y-%m-%d" else plain, shape).date()
+        except ValueError:
+            continue
+    lower = written.lower()
+    for names, days in (("today 今天", 0), ("tomorrow 明天", 1), ("yesterday 昨天", -1)):
+        if today and lower in names.split():
+            return today + timedelta(days)
+    for number, names in enumerate(("mon 一", "tues 二", "wednes 三", "thurs 四", "fri 五", "satur 六", "sun 日天")):
+        english, chinese = names.split()
+        if today and (f"{english}day" in lower or (re.search("周|星期", lower) and lower[-1] in chinese)):
+            return today + timedelta((number - today.weekday() - 1) % 7 + 1)
+    return None
+
+
+# A value where nothing was said.
 
 
 def fill(schema: Any, given: Any = NOTHING, *, seed: object = 0) -> Any:
@@ -110,11 +191,11 @@ def _target(reference: str, root: Any) -> Any:
 
 def _value(schema: Any, given: Any, place: _Place) -> Any:
     node = merged(schema, place.root, place.attempt, place.depth)
-    if given is not NOTHING and not isinstance(given, dict) and _fits_here(schema, given, place):
+    if given is not NOTHING and not isinstance(given, dict) and fits(schema, given, place.root):
         return given
     if not isinstance(given, dict):
         for value in _offered(node):
-            if _fits_here(schema, value, place):
+            if fits(schema, value, place.root):
                 return value
     type = _type(node)
     if type == "object":
@@ -126,18 +207,6 @@ def _value(schema: Any, given: Any, place: _Place) -> Any:
     if type == "string":
         return _string(node, place)
     return {"boolean": False, "null": None}.get(type, "")
-
-
-def _fits_here(schema: Any, value: Any, place: _Place) -> bool:
-    """Fits this part of the schema, whose references point into the whole."""
-    if not isinstance(schema, Mapping):
-        return schema is not False
-    definitions = {
-        key: place.root[key]
-        for key in ("$defs", "definitions")
-        if isinstance(place.root, Mapping) and key in place.root
-    }
-    return fits({**schema, **definitions}, value)
 
 
 def _offered(node: Mapping[str, Any]) -> Iterator[Any]:
@@ -198,7 +267,7 @@ def _other(schema: Any, value: Any, items: list[Any], place: _Place) -> Any:
         tries += [value + step for step in range(1, len(items) + 2)]
     if isinstance(value, str):
         tries += [f"{value}{len(items) + 1}", _string({**node, "minLength": len(value) + len(items)}, place)]
-    return next((one for one in tries if one not in items and _fits_here(schema, one, place)), value)
+    return next((one for one in tries if one not in items and fits(schema, one, place.root)), value)
 
 
 def _number(node: Mapping[str, Any], type: str) -> int | float:

@@ -4,6 +4,7 @@ A model is anything with `reply(request) -> Draft`, where `request` is the body 
 gives prepared replies; `simulated.py` works its replies out from the request.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -36,9 +37,14 @@ def call(name: str, input: dict[str, Any] | None = None, /, **inputs: Any) -> Bl
 
 
 def draft(step: Any) -> Draft:
-    """A step of a script as a draft: a text, a block, a list of texts and blocks, or a whole message."""
+    """A step of a script as a draft: a text, a block, a list of texts and blocks, or a whole message.
+
+    Blocks and messages may be the SDK's objects, so a reply can be played again.
+    """
     if isinstance(step, Draft):
         return step
+    if hasattr(step, "model_dump"):
+        step = step.model_dump(mode="json", exclude_unset=True)
     if isinstance(step, str):
         return Draft([{"type": "text", "text": step}] if step else [])
     if isinstance(step, Mapping) and "content" in step and step.get("type") in (None, "message"):
@@ -63,15 +69,17 @@ class Scripted:
     def __init__(self, steps: Iterable[Any]):
         self.steps = list(steps)
         self.position = 0
+        self._lock = threading.Lock()
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
-        if self.position >= len(self.steps):
+        with self._lock:
+            position, self.position = self.position, self.position + 1
+        if position >= len(self.steps):
             raise ScriptExhausted(
                 f"The script holds {len(self.steps)} replies and a further one was asked for. "
                 "Add a step, or look into `provider.requests` for why the client asked again."
             )
-        step = self.steps[self.position]
-        self.position += 1
+        step = self.steps[position]
         return draft(step(request) if callable(step) else step)
 
 

@@ -1,27 +1,33 @@
-"""The simulated model: what it decides follows from the request, by rules you can read here in an evening.
+"""The simulated model: what it decides follows from the request, by rules that can be read in an evening.
 
 It is no language model. It compares words, cuts the request into spans that could be values, and puts them where the
-schema says they fit. So a description, a schema or an error text has effects whose causes can be found: ask `explain()`.
+definitions say they belong. So a description, a schema or an error text has effects with causes: ask `explain()`.
 
-    request ─▶ read ─▶ relevance of each tool ─▶ inputs ─▶ call, ask, or answer in words
+    request ─▶ read ─▶ which tool ─▶ which inputs ─▶ call, ask, or answer in words
+                            ▲ after a result: what failed, and what of the request is still to do
 
-Spans and words come from `spans.py`; a value that fits a schema, where nothing was said, from `filling.py`.
+Words and spans come from `spans.py`; how a value is written, or made up where nobody said it, is in `filling.py`.
 """
 
 import json
+import random
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date
 from functools import lru_cache
 from math import log
 from typing import Any, NamedTuple
 
-from .filling import fill, fits, merged
-from .scripted import Draft
-from .spans import GENERIC, Span, clauses, spans, stem, tokens, words
+from course_kit.contract.messages import content_blocks, merge_turns, text_of, tool_use_blocks
+
+from .filling import as_wanted, day_of, fill, fits, merged, options
+from .scripted import Draft, call
+from .spans import DATE, GENERIC, Span, clauses, spans, tokens, words
 
 __all__ = ["PROFILES", "Settings", "Simulated"]
+
+Tool = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -36,26 +42,19 @@ class Settings:
     obeys_results: bool = False  # takes text in results for instructions
 
 
-PROFILES = {
-    "steady": Settings(),
-    "hasty": Settings(threshold=0.2, invents=1.0, parallel=False, noise=0.1),
-}
+PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.2, invents=1.0, parallel=False, noise=0.1)}
 
 
-# 1. Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
+# Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
 
-ACTIONS = {
-    "read": "get find list show search retrieve fetch look lookup view check what who where how which track query read",
-    "add": "add create insert register new book make order place",
-    "remove": "delete remove cancel clear drop",
-    "change": "update set edit change modify rename turn adjust",
-}
-NOT = re.compile(r"\b(?:not|never|don't|cannot|except|instead)\b|不|勿|别用", re.IGNORECASE)
+NOT = re.compile(r"\b(?:not|never|don't|cannot|instead)\b|不|勿", re.IGNORECASE)
+USE_WHEN = re.compile(r"\s*(?:use|call|when|for)\b|\s*(?:当|用于)", re.IGNORECASE)
 
 
-class Texts(NamedTuple):
-    """A tool's definition as words: head (name, first sentence), rest, inputs; and whom it sends elsewhere."""
+class Said(NamedTuple):
+    """The words of a definition: name, head (name, first sentence, "use when"), rest, inputs; whom it sends away where."""
 
+    name: frozenset[str]
     head: frozenset[str]
     rest: frozenset[str]
     inputs: frozenset[str]
@@ -63,526 +62,579 @@ class Texts(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def read_description(name: str, description: str, inputs: str, rivals: frozenset[str]) -> Texts:
+def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) -> Said:
     """What follows a "not", or stands in a sentence with another tool's name, is not this tool's work."""
     own, elsewhere = [], []
     for sentence in re.split(r"(?<=[.;])\s|[。；\n]", description):
-        named = next((rival for rival in rivals if re.search(rf"\b{re.escape(rival)}\b", sentence)), "")
+        named = next((rival for rival in sorted(rivals) if re.search(rf"\b{re.escape(rival)}\b", sentence)), "")
         boundary = NOT.search(sentence)
         cut = boundary.start() if boundary else 0 if named else len(sentence)
         own.append(sentence[:cut])
         if cut < len(sentence):
             elsewhere.append((words(sentence[cut:].replace(named, " ") if named else sentence[cut:]), named))
-    use_when = [
-        sentence for sentence in own[1:] if re.match(r"\s*(?:use|call|when|for)\b|\s*当|\s*用于", sentence, re.I)
-    ]
-    head = words(name) | words(own[0]) | words(" ".join(use_when))
-    return Texts(head, words(" ".join(own)), words(inputs), tuple(elsewhere))
+    head = words(" ".join([name, own[0], *filter(USE_WHEN.match, own[1:])]))
+    return Said(words(name), head, words(" ".join(own)), words(inputs), tuple(elsewhere))
 
 
-def relevance(text: str, tools: list[dict[str, Any]]) -> dict[str, tuple[float, str]]:
-    """Each tool's share in the request's words, from 0 to 1, with the reason."""
+def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
+    """How relevant each tool is to a text, from 0 to 1, and why."""
     names = frozenset(tool["name"] for tool in tools)
-    read = {}
+    said = {}
     for tool in tools:
-        inputs = " ".join(f"{name} {node.get('description', '')}" for name, node in properties_of(tool).items())
-        read[tool["name"]] = read_description(
-            tool["name"], tool.get("description") or "", inputs, names - {tool["name"]}
-        )
+        inputs = " ".join(f"{field.name} {field.node.get('description', '')}" for field in fields_of(tool))
+        said[tool["name"]] = said_by(tool["name"], tool.get("description") or "", inputs, names - {tool["name"]})
     asked = words(text)
-    values = [words(text[span.start : span.end]) for span in spans(text) if span.kind not in ("list",)]
-    known = {
-        word: sum(word in t.head | t.rest | t.inputs for t in read.values())
-        for word in asked.union(*(t.head for t in read.values()))
-    }
-    content = {word for word in asked if known[word] or not any(word in value for value in values)}
+    values = frozenset().union(*(words(text[span.start : span.end]) for span in spans(text)))
+    known = {word: 0 for one in said.values() for word in asked | one.head}
+    for one in said.values():
+        for word in known.keys() & (one.head | one.rest | one.inputs):
+            known[word] += 1
+    topic = {word for word in asked if known[word] or word not in values}
 
     def weight(group: Any) -> float:
-        # Rivals hurt by themselves: a word that many tools use tells them less apart.
-        return sum((0.25 if word in GENERIC else 1) / (1 + log(max(known.get(word, 1), 1))) for word in group)
+        # Rivals hurt by themselves: a word that many of the visible tools use says little.
+        return sum((0.25 if word in GENERIC else 1) / (1 + log(known[word] or 1)) for word in group)
 
-    scores = {}
-    for name, texts in read.items():
-        explained = weight(content & texts.head)
-        explained += 0.7 * weight((content & texts.rest) - texts.head)
-        explained += 0.5 * weight((content & texts.inputs) - texts.head - texts.rest)
-        coverage = explained / (weight(content) or 1)
-        mention = max(weight(asked & part) / (weight(part) or 1) for part in (texts.head, words(name)))
-        scores[name] = [(coverage + mention) / 2, f"explains {coverage:.0%}, is mentioned {mention:.0%}"]
-        if clash(text, name, texts):
-            scores[name][0] *= 0.7
-            scores[name][1] += ", another action"
-    for name, texts in read.items():
-        for away, named in texts.elsewhere:
-            share = weight((content & away) - texts.head) / (weight(content) or 1)
-            if share:
-                scores[name][0] *= 1 - share
-                scores[name][1] += f", says not for {share:.0%} of it"
-            if share and named in scores:
-                scores[named][0] += share / 4
-                scores[named][1] += f", {name} sends {share:.0%} here"
-    return {name: (score, why) for name, (score, why) in scores.items()}
+    def share(part: Any, whole: Any) -> float:
+        return weight(part) / (weight(whole) or 1)
+
+    scores, reasons = {}, {}
+    for name, one in said.items():
+        explained = share(topic & one.head, topic) + 0.7 * share((topic & one.rest) - one.head, topic)
+        explained += 0.5 * share((topic & one.inputs) - one.head - one.rest, topic)
+        mentioned = max(share(asked & one.head, one.head), share(asked & one.name, one.name))
+        scores[name] = (explained + mentioned) / 2
+        reasons[name] = f"explains {explained:.0%}, {mentioned:.0%} of it is mentioned"
+    for name, one in said.items():
+        for away, named in one.elsewhere:
+            if lost := share((topic & away) - one.head, topic):
+                scores[name] *= 1 - lost
+                reasons[name] += f", says {lost:.0%} is not its work"
+                if named:
+                    scores[named] += lost / 4
+                    reasons[named] += f", {name} sends {lost:.0%} here"
+    return {name: (scores[name], reasons[name]) for name in scores}
 
 
-def action(text: str) -> str:
-    said = re.findall(r"[a-z]+", text.lower())
-    return next((kind for word in said for kind, verbs in ACTIONS.items() if word in verbs.split()), "")
-
-
-def clash(text: str, name: str, texts: Texts) -> bool:
-    """ "Delete it" is no work for `get_it`."""
-    kinds = {action(text), action(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " "))}
-    return len(kinds) == 2 and "" not in kinds and bool(kinds & {"remove", "change"} or kinds == {"add", "read"})
-
-
-# 2. Which input: candidates, each with its evidence; best first, a span is used once.
+# Which inputs: candidates with their evidence; the best comes first, and a span is used once.
 
 
 class Field(NamedTuple):
-    """One input of a tool."""
+    """One input: its name, its schema, whether it is required, the words of its name and of its description."""
 
     name: str
     node: Mapping[str, Any]
     required: bool
     words: frozenset[str]
     about: frozenset[str]
-
-    @property
-    def parts(self) -> frozenset[str]:
-        return stems(re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").lower())
-
-    @property
-    def said(self) -> str:
-        return f"{self.name.replace('_', ' ')}: {self.node.get('description', '')}"
+    parts: frozenset[str]
 
     @property
     def type(self) -> str:
-        type = self.node.get("type")
-        if isinstance(type, list):
-            type = next((one for one in type if one != "null"), None)
-        return type or ("string" if "enum" in self.node or not self.node.get("properties") else "object")
+        type = self.node.get("type", "string")
+        return next((one for one in type if one != "null"), "null") if isinstance(type, list) else type
 
 
 class Text(NamedTuple):
-    """One text of the conversation, with how fresh it is (1 is the present request)."""
+    """A text to look for values in; `trust` is 1 for the request itself and less for what was said before."""
 
     text: str
-    fresh: float = 1.0
+    trust: float = 1.0
     today: date | None = None
-    own: frozenset[str] = frozenset()
 
 
 class Candidate(NamedTuple):
     score: float
     value: Any
-    span: tuple[int, int]
+    start: int
+    end: int
     why: str
 
 
-def near(field: Field, text: Text, start: int, end: int) -> float:
-    """How near the input's own words stand to a span: 3 beside it, 0 from 40 characters on; description words count a third."""
+def fields_of(tool: Tool, more: Mapping[str, str] = {}) -> list[Field]:
+    """The inputs of a tool; `more` is added to their descriptions, as an error text does."""
+    schema, found = tool["input_schema"], []
+    for name, node in (schema.get("properties") or {}).items():
+        node = merged(node, schema)
+        about = f"{node.get('description', '')} {more.get(name, '')}"
+        parts = frozenset(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split())
+        required = name in (schema.get("required") or ())
+        found.append(Field(name, {**node, "description": about}, required, words(name), words(about), parts))
+    return found
+
+
+def near(field: Field, text: str, start: int, end: int) -> float:
+    """How much of an input's name stands beside a span, 0 to 3; a word of its description counts at most 1."""
     close: dict[str, float] = {}
-    for word, left, right in plain_tokens(text.text):
-        if (word in field.words or word in field.about) and not (left < end and start < right):
-            between = text.text[right:start] if right <= start else text.text[end:left]
-            nearness = max(0.0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；、]| and ", between) else 1)
-            close[word] = max(close.get(word, 0), nearness * (1 if right <= start else 0.9))
-    own = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
-    return max(3 * own, max((near for word, near in close.items() if word not in GENERIC), default=0.0))
-
-
-@lru_cache(maxsize=256)
-def plain_tokens(text: str) -> list[tuple[str, int, int]]:
-    inside = [span for span in spans(text) if span.kind in ("name", "quoted", "list")]
-    return [token for token in tokens(text) if not any(span.start <= token[1] < span.end for span in inside)]
+    for word, left, right in tokens(text):
+        inside = any(s.start <= left < s.end for s in spans(text) if s.kind in ("name", "quoted", "list"))
+        if word in field.words | field.about and not inside:
+            between = text[right:start] if right <= start else text[end:left]
+            closeness = max(0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；]| and ", between) else 1)
+            close[word] = max(close.get(word, 0), closeness * (1 if right <= start else 0.9))
+    named = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
+    return max(3 * named, *(nearness for word, nearness in close.items() if word not in GENERIC), 0)
 
 
 def by_pattern(field: Field, text: Text) -> Iterator[Candidate]:
     """A `pattern` finds its value anywhere: `^ORD-[0-9]{8}$` in "refund ORD-20260917"."""
-    if pattern := field.node.get("pattern"):
-        try:
-            inner = re.compile(rf"(?<![A-Za-z0-9-])(?:{pattern.removeprefix('^').removesuffix('$')})(?![A-Za-z0-9])")
-        except re.error:
-            return
-        for match in inner.finditer(text.text):
-            if match[0]:
-                yield Candidate(4 + near(field, text, *match.span()), match[0], match.span(), f"matches {pattern}")
-
-
-def options(field: Field) -> list[Any]:
-    """Values that the schema lists, or the description: 'such as "asc" or "desc"', "one of damaged, other"."""
-    listed = field.node.get("enum") or (field.node.get("items") or {}).get("enum")
-    if listed:
-        return listed
-    said = field.node.get("description", "")
-    found = re.findall(r"['\"‘“`]([^'\"’”`]{1,30})['\"’”`]", said)
-    for run in re.findall(r"(?:one of|e\.g\.?,?|such as|like|options:?|options are|including)[: ]+([^.;()]+)", said):
-        found += [part.strip(" '\"`[]") for part in re.split(r",|\bor\b|\band\b|/", run)]
-    return [option for option in found if option and option != "etc"]
+    pattern = field.node.get("pattern", "").removeprefix("^").removesuffix("$")
+    try:
+        found = re.finditer(rf"(?<![A-Za-z0-9-])(?:{pattern})(?![A-Za-z0-9])", text.text) if pattern else ()
+    except re.error:
+        return
+    for match in found:
+        if match[0]:
+            yield Candidate(4 + near(field, text.text, *match.span()), match[0], *match.span(), "matches its pattern")
 
 
 def by_option(field: Field, text: Text) -> Iterator[Candidate]:
-    """An option that the text names, in the option's own spelling; a part of its words counts less."""
-    if field.type not in ("string", "array"):
-        return
-    places = tokens(text.text)
-    for option in options(field):
-        wanted = [word for word, _, _ in tokens(str(option))]
-        hits = [place for place in places if place[0] in wanted]
-        share = len({hit[0] for hit in hits}) / len(wanted) if wanted else 0
-        strict = "enum" in field.node or field.type == "array"
-        if not wanted:
+    """An option that the text names, in the option's own spelling; of several words, half will do for an enum."""
+    firm = "enum" in field.node or field.type == "array"
+    for option in options(field.node) if field.type in ("string", "array") else ():
+        wanted = words(str(option))
+        hits = [token for token in tokens(text.text) if token[0] in wanted]
+        if not hits:
             continue
-        if share == 1 or (share >= 0.5 and strict):
-            start, end = min(hit[1] for hit in hits), max(hit[2] for hit in hits)
-            if end - start > 2 * len(str(option)) + 5:
-                start, end = hits[0][1:]
-                share = min(share, 0.5)
-            score = (5 if strict else 3) * share + near(field, text, start, end) / 3
+        part = len({word for word, _, _ in hits}) / len(wanted)
+        start, end = hits[0][1], hits[-1][2]
+        if end - start > 2 * len(str(option)) + 5:
+            start, end, part = *hits[0][1:], min(part, 0.5)
+        if part == 1 or (firm and part >= 0.5):
+            score = (5 if firm else 3) * part + near(field, text.text, start, end) / 3
             value = [option] if field.type == "array" else option
-            yield Candidate(score, value, (start, end), f"{option!r} is one of its options")
+            yield Candidate(score, value, start, end, f"{option!r} is an option")
 
 
-def by_number(field: Field, text: Text) -> Iterator[Candidate]:
-    """A number, nearest to the input's words, in the unit that the definition states."""
-    if field.type not in ("integer", "number"):
-        return
-    for position, span in enumerate(spans(text.text)):
-        if span.kind == "number":
-            score = 1.5 + near(field, text, span.start, span.end) - position / 100
-            year = field.words & {"year", "season"}
-            is_year = (
-                isinstance(span.value, int) and 1800 <= span.value <= 2100 and not span.unit.startswith(("$", "€"))
-            )
-            score += (1.5 if year else -0.5) if is_year else (-2 if year else 0)
-            if span.unit and stem(span.unit.lower()) in field.words | field.about:
-                score += 1.5
-            yield Candidate(score, in_unit(span, field, text), (span.start, span.end), "a number near its words")
-
-
-def in_unit(span: Span, field: Field, text: Text) -> int | float:
-    """19.99 where cents are stated: 1999; 5 % where a decimal is: 0.05; else as it was said."""
-    value = span.value
-    said = field.said.lower()
-    if re.search(r"\bcents\b|minor unit|分为单位", said) and not span.unit.startswith("cent"):
-        return round(value * 100)
-    if span.unit == "%" and (re.search(r"decimal|fraction|between 0 and 1|0\.\d", said)):
-        return round(value / 100, 6)
-    return int(value) if field.type == "integer" and value == int(value) else value
-
-
-def by_date(field: Field, text: Text) -> Iterator[Candidate]:
-    """A date in the format that is stated; without one, the words as they were said."""
-    if field.type == "string" and (field.words | field.about) & {
-        stem(w) for w in ("date", "day", "time", "when", "start", "end")
-    }:
-        for span in spans(text.text):
-            if span.kind in ("date", "time"):
-                clock = span.kind == "time"
-                fit = bool(field.words & {"time", "hour"}) == clock
-                score = 2.5 + near(field, text, span.start, span.end) - 1.5 * (not fit)
-                value = span.value if clock else in_format(span.value, field, text.today)
-                yield Candidate(score, value, (span.start, span.end), "a date or time")
-
-
-def in_format(written: str, field: Field, today: date | None) -> str:
-    said = f"{field.node.get('description', '')} {field.node.get('format', '')}"
-    day = day_of(written, today)
-    stated = re.search(r"\b(?:YYYY|DD|MM)([-/.])(?:MM|DD)\1(?:YYYY|DD)\b", said, re.IGNORECASE)
-    if day is None or not (stated or re.search(r"ISO|date-time|\bdate$|\d{4}-\d\d-\d\d", said)):
-        return written
-    shape = stated[0].upper() if stated else "YYYY-MM-DD"
-    shown = shape.replace("YYYY", f"{day.year}").replace("MM", f"{day.month:02}").replace("DD", f"{day.day:02}")
-    return shown + ("T00:00:00Z" if "date-time" in said or "T00:00" in said else "")
-
-
-def day_of(written: str, today: date | None) -> date | None:
-    """The day that is meant: "May 12, 2022" by itself, "next Wednesday" only where today is known."""
-    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)|\bof |[.,]", "", written).strip()
-    for shape in ("%Y-%m-%d", "%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y", "%d/%m/%Y"):
-        try:
-            return datetime.strptime(text[:10] if shape == "%Y-%m-%d" else text, shape).date()
-        except ValueError:
-            continue
-    if today is None:
-        return None
-    lower = written.lower()
-    for names, days in (("today 今天", 0), ("tomorrow 明天", 1), ("yesterday 昨天", -1)):
-        if lower in names.split():
-            return today + timedelta(days)
-    for index, name in enumerate("mon tues wednes thurs fri satur sun".split()):
-        if f"{name}day" in lower or (
-            re.search("周|星期", lower) and lower[-1] in ("日天" if index == 6 else "一二三四五六"[index])
-        ):
-            return today + timedelta((index - today.weekday() - 1) % 7 + 1)
-    return None
-
-
-def by_flag(field: Field, text: Text) -> Iterator[Candidate]:
-    """A boolean is true when its name is mentioned, false behind a "no" or "without"."""
-    if field.type != "boolean":
-        return
-    telling = field.words - {"includ", "enabl", "return", "flag", "is"}
-    hits = [place for place in tokens(text.text) if place[0] in telling]
-    if telling and {hit[0] for hit in hits} >= telling:
+def by_mention(field: Field, text: Text) -> Iterator[Candidate]:
+    """A boolean is true where its name is mentioned, false behind a "no" or "without"."""
+    telling = field.words - words("include enable return flag show")
+    hits = [token for token in tokens(text.text) if token[0] in telling]
+    if field.type == "boolean" and telling and {hit[0] for hit in hits} == telling:
         before = text.text[: hits[0][1]].lower()
-        denied = re.search(
-            r"\b(?:no|not|without|don't|never|exclud\w+)\s+(?:\w+\s+){0,2}$|(?:不|无|没有)\S{0,2}$", before
-        )
-        yield Candidate(3.5, not denied, hits[0][1:], "its name is mentioned")
+        denied = re.search(r"\b(?:no|not|without|don't|never)\s+(?:\w+\s+){0,2}$|(?:不|无|没有)\S{0,2}$", before)
+        yield Candidate(3.5, not denied, *hits[0][1:], "its name is mentioned")
 
 
-def by_list(field: Field, text: Text) -> Iterator[Candidate]:
-    """A list, written as one or as "Oslo, Lima and Rome"; one value alone becomes a list of one."""
-    if field.type != "array":
-        return
-    item = Field(field.name, field.node.get("items") or {}, field.required, field.words, field.about)
-    for position, span in enumerate(spans(text.text)):
-        place = (span.start, span.end)
-        if span.kind == "list":
-            numbers = all(isinstance(one, int | float) for one in span.value)
-            fit = numbers == (item.type in ("integer", "number"))
-            if fit:
-                yield Candidate(3 + near(field, text, *place) - position / 100, span.value, place, "a list")
-        elif (span.kind == "number") == (item.type in ("integer", "number")) and span.kind in (
-            "number",
-            "quoted",
-            "name",
-            "id",
-        ):
-            score = 0.5 + near(field, text, *place) - position / 100
-            yield Candidate(score, [span.value], place, "a list of one")
-
-
+# The preposition before a span, and the inputs it points to; the kind of a span, and the inputs it suits.
 ROLES = {
-    "from": "from start origin source departure depart sender base",
-    "to": "to destination end target arrival arrive recipient",
-    "in at near around": "location city place country state region area venue address where town",
-    "by": "artist author composer director creator singer",
+    "from": "from start origin source departure",
+    "to": "to destination end target arrival recipient",
+    "in at near": "location city place country state region area address where",
+    "by": "artist author composer director",
 }
-FITTING = {
-    "id": "id identifier number code key token ticket docket formula",
-    "email": "email mail recipient",
-    "url": "url link website uri site",
-    "path": "path file filename directory",
-    "quoted": "name title text message query song book phrase word content function",
-    "name": "name location city country person company team artist author state place language currency species",
+SUITS = {
+    "id": "id identifier number code key token",
+    "quoted": "name title text message query",
+    "name": "name city country person company team artist author language",
 }
-
-
-@lru_cache(maxsize=64)
-def stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in text.split())
 
 
 def by_span(field: Field, text: Text) -> Iterator[Candidate]:
-    """A quoted text, a name or an id goes by its kind, by the preposition before it, and by the input's words near it."""
-    if field.type != "string" or "enum" in field.node or field.words & stems("date time day"):
-        return
+    """A span goes by its kind, by the input's words near it, by the preposition before it and the unit behind it."""
+    item = field.node.get("items") or {} if field.type == "array" else field.node
+    numeric = item.get("type") in ("integer", "number")
+    dated = field.parts & {"date", "day", "time", "when", "deadline"} or "date" in str(field.node.get("format"))
     for position, span in enumerate(spans(text.text)):
-        if span.kind in ("list", "date", "time"):
+        many = span.kind == "list"
+        is_number = all(isinstance(one, int | float) for one in span.value) if many else span.kind == "number"
+        if field.type not in ("string", "integer", "number", "array") or (many and field.type != "array"):
             continue
-        kind = {"quoted": 2.0, "name": 1.5, "id": 1.5}.get(span.kind, 0.3)
-        if (field.words | field.about) & stems(FITTING.get(span.kind, "")):
-            kind += 1 if field.words & stems(FITTING.get(span.kind, "")) else 0.5
+        if (numeric and not is_number) or (is_number and field.type == "array" and not numeric):
+            continue
+        if many or numeric:
+            kind = 3.0 if many else 1.5
+        elif span.kind in ("date", "time") or dated:
+            kind = 3.0 if dated and span.kind in ("date", "time") else -2.0
+            kind -= 1.5 * (("time" in field.parts) != (span.kind == "time"))
+        else:
+            kind = {"quoted": 2.0, "name": 1.5, "id": 1.5}.get(span.kind, 0.3)
+            kind += bool((field.words | field.about) & words(SUITS.get(span.kind, span.kind)))
+        if is_number and isinstance(span.value, int) and 1800 <= span.value <= 2100:
+            kind += 1.5 if field.parts & {"year", "season"} else -0.5
+        if span.unit and words(span.unit) & (field.words | field.about):
+            kind += 1
+        own = words(text.text[span.start : span.end])
+        if own & field.words and span.kind in ("name", "id"):
+            kind += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
         before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text.text[: span.start].lower())
-        role = 0.0
-        for prepositions, names in ROLES.items():
-            if before and before[1] in prepositions.split():
-                role = 2.5 if field.parts & stems(names) else 1 if field.about & stems(names) else -1
-        inside = words(text.text[span.start : span.end])
-        if inside & field.words:
-            kind += 2 if inside - field.words else -9
-        score = kind + role + near(field, text, span.start, span.end) - position / 100
-        value = str(span.value) if span.kind != "number" else text.text[span.start : span.end].strip()
-        yield Candidate(score, value, (span.start, span.end), f"{span.kind} span")
+        for prepositions, names in ROLES.items() if before and field.type == "string" else ():
+            if before[1] in prepositions.split():
+                kind += 2.5 if field.parts & set(names.split()) else 1 if field.about & words(names) else -1
+        score = kind + near(field, text.text, span.start, span.end) - position / 100
+        value = as_wanted(span, field.name, field.node, text.today)
+        yield Candidate(score, value, span.start, span.end, f"{span.kind} span")
 
 
-def by_rest(field: Field, text: Text) -> Iterator[Candidate]:
-    """For a required free text nothing else was found for: the longest run of words that the tool's name does not explain."""
-    free = field.type == "string" and field.required and not {"enum", "pattern", "format"} & field.node.keys()
-    if not free:
+def by_rest(field: Field, text: Text, own: frozenset[str] = frozenset()) -> Iterator[Candidate]:
+    """A required free text takes words left over: those that are no value, and that the tool does not use itself."""
+    item = field.node.get("items") or {} if field.type == "array" else field.node
+    if item.get("type") != "string" or not field.required or {"enum", "pattern", "format"} & item.keys():
         return
     runs: list[tuple[int, int]] = []
     for word, start, end in tokens(text.text):
-        if word in text.own or word in GENERIC or any(s.start <= start < s.end for s in spans(text.text)):
+        if word in own or word in GENERIC or any(s.start <= start < s.end for s in spans(text.text)):
             continue
         if runs and not text.text[runs[-1][1] : start].strip(" -"):
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
     for start, end in runs:
-        score = 0.6 + near(field, text, start, end) / 3 + (end - start) / 100
-        yield Candidate(score, text.text[start:end], (start, end), "words left over")
+        value = text.text[start:end]
+        score = 0.6 + near(field, text.text, start, end) / 3 + (end - start) / 100
+        yield Candidate(score, [value] if field.type == "array" else value, start, end, "words left over")
 
 
-RULES = (by_pattern, by_option, by_number, by_date, by_flag, by_list, by_span, by_rest)
+RULES = (by_pattern, by_option, by_mention, by_span, by_rest)
 
 
 class Choice(NamedTuple):
-    """The inputs found for one tool: values by name, required names without one, reasons, places that were used."""
+    """A tool with the inputs found for it, the required ones not found, the spans that were used, and the reasons."""
 
+    tool: Tool
     values: dict[str, Any]
     missing: list[str]
+    used: dict[str, tuple[str, int, int]]
     reasons: list[str]
-    used: dict[str, tuple[str, tuple[int, int]]]
 
 
-def properties_of(tool: Mapping[str, Any]) -> dict[str, Any]:
-    schema = tool.get("input_schema") or {}
-    return {name: node if isinstance(node, Mapping) else {} for name, node in (schema.get("properties") or {}).items()}
-
-
-def fields_of(tool: Mapping[str, Any], extra: Mapping[str, str] = {}) -> list[Field]:
-    schema = tool.get("input_schema") or {}
-    required = schema.get("required") or ()
-    found = []
-    for name, node in properties_of(tool).items():
-        node = merged(node, schema)
-        said = node.get("description", "") + extra.get(name, "")
-        found.append(Field(name, {**node, "description": said}, name in required, words(name), words(said)))
-    return found
-
-
-def choose_inputs(tool: Mapping[str, Any], texts: list[Text], must_fit: bool, extra: Mapping[str, str] = {}) -> Choice:
-    schema = tool.get("input_schema") or {}
+def choose_inputs(tool: Tool, texts: Sequence[Text], must_fit: bool, more: Mapping[str, str] = {}) -> Choice:
     own = words(f"{tool['name']} {tool.get('description', '')}")
     found = []
-    inputs = fields_of(tool, extra)
-    for order, input in enumerate(inputs):
-        for index, text in enumerate(texts):
+    for order, field in enumerate(fields_of(tool, more)):
+        for text in texts:
             for rule in RULES:
-                for candidate in rule(input, text._replace(own=own)):
-                    fit = fits({**input.node, "$defs": schema.get("$defs", {})}, candidate.value)
-                    score = candidate.score * text.fresh + (0.5 if fit else -0.5)
+                for one in rule(field, text, own) if rule is by_rest else rule(field, text):
+                    fit = fits(field.node, one.value, tool["input_schema"])
+                    score = one.score * text.trust + (0.5 if fit else -0.5)
                     # An input that may be left out needs more evidence.
-                    if score >= (1 if input.required else 3.2) and (fit or not must_fit):
-                        found.append((-score, order, index, candidate, input))
-    found.sort(key=lambda entry: entry[:3])
-    values: dict[str, Any] = {}
-    used: dict[str, tuple[str, tuple[int, int]]] = {}
-    reasons = []
-    for negative, _, index, candidate, input in found:
-        text = texts[index].text
-        overlap = any(t == text and a < candidate.span[1] and candidate.span[0] < b for t, (a, b) in used.values())
-        if input.type == "array" and input.name in values and candidate.why.endswith("options") and not overlap:
-            values[input.name] += candidate.value
-        elif input.name not in values and (not overlap or input.type == "boolean"):
-            values[input.name] = list(candidate.value) if isinstance(candidate.value, list) else candidate.value
-            used[input.name] = (text, candidate.span)
-            reasons.append(f"  {input.name} = {candidate.value!r}: {candidate.why} ({-negative:.1f})")
-    missing = []
-    for input in inputs:
-        if input.required and input.name not in values:
-            default = stated_default(input)
-            if default is not None and fits(input.node, default):
-                values[input.name] = default
-                reasons.append(f"  {input.name} = {default!r}: the default")
+                    if score >= (1 if field.required else 2.9) and (fit or not must_fit):
+                        found.append((-score, order, text.text, one, field))
+    found.sort(key=lambda entry: entry[:2])
+    choice = Choice(tool, {}, [], {}, [])
+    for score, _, text, one, field in found:
+        free = all(text != t or one.end <= start or end <= one.start for t, start, end in choice.used.values())
+        if field.name in choice.values and field.type == "array" and one.why.endswith("option") and free:
+            choice.values[field.name].extend(one.value)
+        elif field.name not in choice.values and (free or field.type == "boolean"):
+            choice.values[field.name] = list(one.value) if isinstance(one.value, list) else one.value
+            choice.used[field.name] = (text, one.start, one.end)
+            choice.reasons.append(f"  {field.name} = {json.dumps(one.value, ensure_ascii=False)}: {one.why} ({-score:.1f})")
+    for field in fields_of(tool):
+        if field.required and field.name not in choice.values:
+            if field.node.get("default") is not None:
+                choice.values[field.name] = field.node["default"]
             else:
-                missing.append(input.name)
-    return Choice(values, missing, reasons, used)
+                choice.missing.append(field.name)
+    return choice
 
 
-def stated_default(input: Field) -> Any:
-    if input.node.get("default") is not None:
-        return input.node["default"]
-    said = re.search(r"[Dd]efaults?(?: value)?(?: is| to|:)? ['\"]?([\w.-]*\w)", input.node.get("description", ""))
-    if not said:
-        return None
+# A turn: what is visible, what was asked, what was called since, and what came of it.
+
+
+class Made(NamedTuple):
+    """A call that was made since the request, with its result; `latest` says that the result has just come."""
+
+    name: str
+    input: dict[str, Any]
+    text: str
+    failed: bool
+    latest: bool
+
+
+class Turn:
+    def __init__(self, request: Mapping[str, Any]):
+        turns = merge_turns(request.get("messages") or ())
+        blocks = [block for turn in turns for block in content_blocks(turn)]
+        found = set(re.findall(r"'tool_name': '([\w-]+)'", str([b for b in blocks if b["type"] != "text"])))
+        tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
+        self.tools = [tool for tool in tools if not tool.get("defer_loading") or tool["name"] in found]
+        self.by_name = {tool["name"]: tool for tool in self.tools}
+        self.choice = request.get("tool_choice") or {"type": "auto"}
+        self.schema = ((request.get("output_config") or {}).get("format") or {}).get("schema")
+        said = [i for i, turn in enumerate(turns) if turn["role"] == "user" and text_of(turn)]
+        asked = [i for i in said if turns[i]["content"][0]["type"] != "tool_result"]
+        start = asked[-1] if asked else 0
+        self.text = "\n".join(text_of(turns[i]) for i in said if i >= start)
+        self.earlier = [text_of(turns[i]) for i in reversed(said) if i < start]
+        self.made: list[Made] = []
+        for index in range(start, len(turns)):
+            results = {b.get("tool_use_id"): b for b in content_blocks(turns[index])} if index > start else {}
+            for block in tool_use_blocks(turns[index - 1]) if index > start else ():
+                result = results.get(block["id"], {})
+                last = index == len(turns) - 1
+                text = text_of(result)
+                self.made.append(Made(block["name"], block["input"], text, bool(result.get("is_error")), last))
+        system = request.get("system") or ""
+        context = " ".join([system if isinstance(system, str) else text_of({"content": system}), *self.earlier, self.text])
+        stated = re.search(rf"(?i:today(?:'s date)? is|今天是)\W+(?:\w+day,? )?({DATE})", context)
+        self.today = day_of(stated[1]) if stated else None
+
+    def texts(self, *own: str) -> list[Text]:
+        """Where values come from: the part in question, the whole request, what was said before, results."""
+        told = [*((text, 1.0) for text in own), (self.text, 0.8), *((text, 0.6) for text in self.earlier)]
+        told += [(flat(made.text), 0.5) for made in self.made if not made.failed]
+        return [Text(text, trust, self.today) for text, trust in dict(reversed(told)).items()][::-1]
+
+
+def flat(text: str) -> str:
+    """JSON as lines of `name: value`, any other text as it is: `{"a": {"b": 1}}` → `"a b: 1"`."""
     try:
-        return json.loads(said[1].lower())
+        value = json.loads(text)
     except ValueError:
-        return said[1]
+        return text
+    return "\n".join(_lines(value, "")) if isinstance(value, dict | list) else text
+
+
+def _lines(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value, 1):
+            yield from _lines(part, f"{name} {key}".strip())
+    elif value is not None:
+        yield f"{name}: {value}"
+
+
+# After a result: what its text says decides what comes next.
+
+ENOUGH = re.compile(
+    r"(?:do not|don't|never|no need to) (?:try|retry|repeat|call|ask)|will fail again|retryable\W+(?:no|false)"
+    r"|\b(?:refused|denied|declined|rejected)\b|not allowed|不要重试|拒绝",
+    re.IGNORECASE,
+)
+THE_USER = re.compile(r"\b(?:the|if|with|ask) (?:the )?user\b|用户", re.IGNORECASE)
+RECEIVED = re.compile(r"\b(?:but|not|got|received)\s+(?:the (?:string|number) )?(?:\"[^\"]*\"|'[^']*'|-?[\d.]+\b)")
+SAYS_NOTHING = ("", "null", "None", "(no output)")
+
+
+def named_in(error: str, names: Any) -> dict[str, str]:
+    """What an error text says of each name: from where it stands to where the next one does, without what was sent."""
+    places = sorted((m.start(), name) for name in names for m in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", error))
+    ends = [*(start for start, _ in places[1:]), len(error)]
+    told: dict[str, str] = {}
+    for (start, name), end in zip(places, ends, strict=False):
+        told[name] = told.get(name, "") + " " + RECEIVED.sub(" ", error[start + len(name) : end])
+    return told
 
 
 class Simulated:
-    def __init__(self, seed=0, profile="steady", **settings):
+    """A model for the mock whose decisions follow from the request alone, and from a seed.
+
+    `Simulated(seed=3, profile="hasty")`, or single settings: `Simulated(invents=1.0)`. The same request gets the same
+    answer, whatever was asked before; `explain(request)` says why.
+    """
+
+    def __init__(self, seed: int = 0, profile: str = "steady", **settings: Any):
+        known = [field.name for field in fields(Settings)]
+        if profile not in PROFILES or not settings.keys() <= set(known):
+            raise TypeError(f"Profiles are {', '.join(PROFILES)}; settings are {', '.join(known)}.")
         self.seed = seed
         self.settings = replace(PROFILES[profile], **settings)
 
-    def reply(self, request):
-        text = request["messages"][-1]["content"]
-        tools = request["tools"]
-        calls, reasons = self.plan(text, tools)
-        return Draft(
-            [{"type": "tool_use", "name": n, "input": i} for n, i in calls] or [{"type": "text", "text": "words"}],
-            reasons,
-        )
+    def explain(self, request: Mapping[str, Any]) -> str:
+        """What this turn would be and why: the relevance of each tool, the evidence for each input."""
+        return "\n".join(self.reply(request).reasons)
 
-    def rank(self, text, whole, tools, inherit=()):
-        scored = relevance(text, tools)
-        ranked = sorted(scored, key=lambda n: -scored[n][0])
-        best = []
-        by = {t["name"]: t for t in tools}
-        for name in ranked[:3]:
-            score, why = scored[name]
-            texts = [Text(text, 1)] + [Text(t, 0.6) for t in inherit]
-            choice = choose_inputs(by[name], texts, False)
-            n = len((by[name].get("input_schema") or {}).get("required") or ())
-            share = 1 - len(choice.missing) / n if n else 1
-            best.append(
-                (
-                    score * (0.6 + 0.4 * share),
-                    name,
-                    choice,
-                    f"{name}: {score:.2f} ({why}), {share:.0%} of its required inputs found",
-                )
-            )
-        best.sort(key=lambda b: -b[0])
-        return best
+    def reply(self, request: Mapping[str, Any]) -> Draft:
+        turn, why = Turn(request), []
+        kind = turn.choice["type"]
+        if not turn.tools or kind == "none":
+            return self._words(turn, why, "no call is possible")
+        if kind in ("any", "tool"):
+            return Draft(self._forced(turn, why), why)
+        calls, problem = self._calls(turn, why)
+        if not calls:
+            return self._words(turn, why, problem)
+        single = turn.choice.get("disable_parallel_tool_use") or not self.settings.parallel
+        return Draft(calls[:1] if single else calls, why)
 
-    def plan(self, text, tools):
-        reasons = []
-        parts = clauses(text)
-        opened = []
-        for part in parts:
-            best = self.rank(part, text, tools, [text])[0]
-            score, name, choice, why = best
-            if score >= self.settings.threshold + 0.05:
-                if opened and opened[-1][1] == name:
-                    opened[-1][2].append(part)
-                else:
-                    opened.append((score, name, [part]))
-            elif opened:
-                opened[-1][2].append(part)
-        if len({o[1] for o in opened}) < 2:
-            opened = [(0, None, [text])]
-        calls = []
-        for _, name, ps in opened:
-            best = self.rank(" ".join(ps), text, tools, [text] if len(opened) > 1 else [])
+    def _chance(self, turn: Turn, *about: Any) -> float:
+        """A number from 0 to 1 that depends on the seed, the conversation and what it is about."""
+        return random.Random(repr((self.seed, turn.text, turn.earlier, len(turn.made), about))).random()
+
+    def _rank(self, text: str, turn: Turn, must_fit: bool = False) -> list[tuple[float, Choice]]:
+        """The three most relevant tools with their inputs; required inputs that are nowhere lower a tool."""
+        scores = relevance(text, turn.tools)
+        noise = {name: self.settings.noise * (2 * self._chance(turn, text, name) - 1) for name in scores}
+        ranked = []
+        for name in sorted(scores, key=lambda name: -scores[name][0] - noise[name])[:3]:
+            tool = turn.by_name[name]
+            choice = choose_inputs(tool, turn.texts(text), must_fit or bool(tool.get("strict")))
+            found = 1 - len(choice.missing) / (len(tool["input_schema"].get("required") or ()) or 1)
+            score = scores[name][0] * (0.6 + 0.4 * found) + noise[name]
+            choice.reasons.insert(0, f"{name} {score:.2f}: {scores[name][1]}; {found:.0%} of its required inputs found")
+            ranked.append((score, choice))
+        return sorted(ranked, key=lambda entry: -entry[0])
+
+    def _plan(self, text: str, turn: Turn, why: list[str]) -> list[Choice]:
+        """The calls that a text asks for, in its order: one for each part that has a tool of its own."""
+        whole = self._rank(text, turn)
+        why += [choice.reasons[0] for _, choice in whole]
+        steps: list[tuple[str, str, dict[str, Any]]] = []
+        for part in clauses(text):
+            score, best = self._rank(part, turn)[0]
+            name = best.tool["name"] if score >= self.settings.threshold else steps[-1][0] if steps else ""
             if name:
-                best = [b for b in best if b[1] == name] or best
-            score, name, choice, why = best[0]
-            reasons += [why, *choice.reasons]
-            tool = next(t for t in tools if t["name"] == name)
-            n = len((tool.get("input_schema") or {}).get("required") or ())
-            if score < self.settings.threshold or (n and len(choice.missing) / n > 0.5):
-                continue
-            for values in self.expand(choice, tool):
-                full = fill(tool["input_schema"], values) if choice.missing else values
-                calls.append((name, full))
-        return calls, reasons
+                own = choose_inputs(turn.by_name[name], [Text(part, 1.0, turn.today)], False).values
+                before, text_before, values = steps[-1] if steps else ("", "", {})
+                if name != before or any(own[key] != values[key] for key in own.keys() & values.keys()):
+                    steps.append((name, part, own))
+                else:
+                    steps[-1] = (name, f"{text_before} {part}", {**own, **values})
+        if len(steps) < 2:
+            choices = [whole[0][1]] if whole[0][0] >= self.settings.threshold else []
+        else:
+            choices = []
+            for name, part, own in steps:
+                choice = choose_inputs(turn.by_name[name], turn.texts(part), bool(turn.by_name[name].get("strict")))
+                if choices and choices[-1].tool["name"] == name:
+                    # The same tool again: what this part leaves unsaid is as in the part before.
+                    choice = choice._replace(values={**choice.values, **choices[-1].values, **own})
+                choices.append(choice)
+        return [copy for choice in choices for copy in each_of_a_group(choice)]
 
-    def expand(self, choice, tool):
-        many = []
-        for name, (text, place) in choice.used.items():
-            if isinstance(choice.values[name], list):
+    def _calls(self, turn: Turn, why: list[str]) -> tuple[list[dict[str, Any]], str]:
+        """The calls of this turn; if there are none, what to say instead."""
+        calls, problem = [], ""
+        for made in turn.made:
+            if made.latest and (made.failed or made.text.strip() in SAYS_NOTHING):
+                again, problem = self._after_failure(made, turn, why)
+                calls += again
+        if calls or problem:
+            return calls, problem
+        planned = self._plan(turn.text, turn, why)
+        if self.settings.obeys_results:
+            for made in turn.made:
+                planned += self._plan(flat(made.text), turn, why)
+        done = [made.name for made in turn.made]
+        for choice in planned:
+            name = choice.tool["name"]
+            if name in done:
+                done.remove(name)
                 continue
-            for span in spans(text):
-                if (
-                    span.parts
-                    and span.parts[0].kind != "number"
-                    and re.search(r"\b(?:and|or)\b|&|和|、", text[span.parts[-2].end : span.parts[-1].start])
-                    and any((p.start, p.end) == place for p in span.parts)
-                ):
-                    many.append((name, span))
-        if not many:
-            return [choice.values]
-        spansused = {id(s) for _, s in many}
-        if len(many) > len(spansused):
-            return [choice.values]
-        length = max(len(s.parts) for _, s in many)
-        return [
-            {**choice.values, **{n: type(choice.values[n])(s.parts[min(i, len(s.parts) - 1)].value) for n, s in many}}
-            for i in range(length)
-        ]
+            why += choice.reasons[1:]
+            earlier = {call["name"] for call in calls} - {name}
+            if choice.missing and earlier & set(named_in(json.dumps(choice.tool), earlier)):
+                why.append(f"{name} waits: its definition names what comes first")
+            elif not choice.missing or self._may_invent(choice, turn):
+                calls.append(self._call(choice, turn, why))
+            elif not calls:
+                return self._ask(choice, turn, why)
+        if not planned and not turn.made:
+            return self._search_for_tool(turn, why), "no tool is relevant enough"
+        return calls, ""
+
+    def _may_invent(self, choice: Choice, turn: Turn) -> bool:
+        """Under `strict` a value is made up more often; when more than half is missing, only there."""
+        strict, required = choice.tool.get("strict"), choice.tool["input_schema"].get("required") or ()
+        chance = (1 + self.settings.invents) / 2 if strict else self.settings.invents
+        if self._way_out(turn) or (len(choice.missing) > len(required) / 2 and not strict):
+            return False
+        return self._chance(turn, choice.tool["name"], choice.missing) < chance
+
+    def _call(self, choice: Choice, turn: Turn, why: list[str]) -> dict[str, Any]:
+        values = choice.values
+        if choice.missing:
+            made_up = fill(choice.tool["input_schema"], values, seed=(self.seed, turn.text))
+            values = {**{name: made_up[name] for name in choice.missing if name in made_up}, **values}
+            why.append(f"  made up: {', '.join(choice.missing)}")
+        return call(choice.tool["name"], values)
+
+    def _forced(self, turn: Turn, why: list[str]) -> list[dict[str, Any]]:
+        """A call that must be: of the named tool or the best one, with an input that fits whatever was said."""
+        if turn.choice["type"] == "tool":
+            tool = turn.by_name.get(turn.choice["name"], turn.tools[0])
+            choices = [choose_inputs(tool, turn.texts(), True)]
+        else:
+            choices = self._plan(turn.text, turn, why) or [self._rank(turn.text, turn)[0][1]]
+        single = turn.choice.get("disable_parallel_tool_use") or not self.settings.parallel
+        calls = []
+        for choice in choices[:1] if single else choices:
+            why += choice.reasons
+            schema = choice.tool["input_schema"]
+            calls.append(call(choice.tool["name"], fill(schema, choice.values, seed=(self.seed, turn.text))))
+        return calls
+
+    def _way_out(self, turn: Turn) -> Tool | None:
+        """A tool for asking the user, known by its name: `ask_user`."""
+        return next((tool for tool in turn.tools if re.match(r"ask(?![a-z])", tool["name"])), None)
+
+    def _ask(self, choice: Choice, turn: Turn, why: list[str]) -> tuple[list[dict[str, Any]], str]:
+        question = f"To call {choice.tool['name']} I still need: {', '.join(choice.missing)}."
+        if out := self._way_out(turn):
+            name = next(iter(out["input_schema"].get("properties") or {}), None)
+            return [call(out["name"], fill(out["input_schema"], {name: question} if name else {}))], ""
+        return [], question
+
+    def _search_for_tool(self, turn: Turn, why: list[str]) -> list[dict[str, Any]]:
+        """Where nothing fits, a tool that finds tools: one whose name says so."""
+        for tool in turn.tools:
+            if "tool" in words(tool["name"]):
+                name = next(iter(tool["input_schema"].get("properties") or {}), "query")
+                why.append(f"nothing fits: {tool['name']} may know a tool that does")
+                return [call(tool["name"], fill(tool["input_schema"], {name: turn.text}))]
+        return []
+
+    def _after_failure(self, made: Made, turn: Turn, why: list[str]) -> tuple[list[dict[str, Any]], str]:
+        """A tool that is named is called, an input that is named is mended; else the same call, for a while."""
+        tool = turn.by_name.get(made.name)
+        tried = [(other.name, other.input) for other in turn.made]
+        for clause in re.split(r"[.;\n]\s*|, or ", made.text):
+            for name in named_in(clause, turn.by_name.keys() - {made.name}):
+                hinted = choose_inputs(turn.by_name[name], turn.texts(), True)
+                if not THE_USER.search(clause) and not hinted.missing and (name, hinted.values) not in tried:
+                    why.append(f"{made.name} failed and names {name}")
+                    return [call(name, hinted.values)], ""
+        told = named_in(made.text, (tool or {}).get("input_schema", {}).get("properties") or {})
+        if tool and told:
+            sent = [Text(str(made.input[name]), 0.7) for name in told if name in made.input]
+            better = choose_inputs(tool, [*turn.texts(), *sent], True, told).values
+            mended = {**made.input, **{name: better[name] for name in told if name in better}}
+            if mended != made.input and (made.name, mended) not in tried:
+                why.append(f"{made.name} failed; mended what the error names: {', '.join(told)}")
+                return [call(made.name, mended)], ""
+        equal = 0
+        for other in reversed(turn.made):
+            if (other.name, other.input, other.text) == (made.name, made.input, made.text):
+                equal += 1
+        short = made.text.strip().split("\n")[0][:200] or "nothing"
+        if ENOUGH.search(made.text) or told or equal >= self.settings.patience:
+            return [], f"{made.name} did not work: {short}"
+        why.append(f"{made.name} failed and does not say why: the same call again")
+        return [call(made.name, made.input)], ""
+
+    def _words(self, turn: Turn, why: list[str], problem: str) -> Draft:
+        """An answer in words, or as JSON where a format is asked for."""
+        why.append(problem or "all that was asked for is done: answer in words")
+        if turn.schema is not None:
+            pseudo = {"name": "answer", "input_schema": turn.schema}
+            given = choose_inputs(pseudo, turn.texts(), True).values if isinstance(turn.schema, dict) else {}
+            text = json.dumps(fill(turn.schema, given, seed=(self.seed, turn.text)), ensure_ascii=False)
+        elif problem and problem[0].isupper() or "did not work" in problem:
+            text = problem
+        elif turn.made:
+            text = "\n".join(f"{made.name}: {quote(made.text, turn.text)}" for made in turn.made if not made.failed)
+        else:
+            text = "I answer this in words: no tool fits it."
+        return Draft([{"type": "text", "text": text}], why)
+
+
+def each_of_a_group(choice: Choice) -> list[Choice]:
+    """One choice for "Oslo", three for "Oslo, Lima and Rome" where the input takes a single value."""
+    for name, (text, start, end) in choice.used.items():
+        value = choice.values[name]
+        for group in spans(text) if isinstance(value, str) else ():
+            if any((part.start, part.end) == (start, end) for part in group.parts):
+                joint = text[group.parts[-2].end : group.parts[-1].start]
+                used_else = any(t == text and group.start <= s < group.end for n, (t, s, _) in choice.used.items() if n != name)
+                if re.search(r"\band\b|&|和|、", joint) and not used_else:
+                    return [choice._replace(values={**choice.values, name: part.value}) for part in group.parts]
+    return [choice]
+
+
+def quote(result: str, request: str, most: int = 6) -> str:
+    """The lines of a result that share most with the request, in their order, and those that say how much there is."""
+    lines = [line.strip() for line in flat(result).split("\n") if line.strip()]
+    asked = words(request)
+    telling = re.compile(r"(?:total|returned|truncated|next cursor)\b|.*left out")
+    best = sorted(range(len(lines)), key=lambda i: (-bool(telling.match(lines[i])), -len(words(lines[i]) & asked), i))
+    return "; ".join(lines[i] for i in sorted(best[:most]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["GENERIC", "Span", "clauses", "spans", "stem", "words"]
+__all__ = ["DATE", "GENERIC", "Span", "clauses", "spans", "stem", "tokens", "words"]
 
 # Words that say nothing about what is wanted.
 STOP = set(
@@ -21,6 +21,7 @@ STOP = set(
     use used using very via want was we well were what when where which while who whose why will with within without
     would you your 请 我 的 了 给 吗 帮""".split()
 )
+VERBS = "add|book|calculate|cancel|check|convert|find|generate|get|give|refund|search|send|show|tell|track|translate|what|how|where|who"
 # Words that most requests and most tools share.
 GENERIC = set(
     """add base calculate calculator check compute create current data detail determine estimate execute fetch find
@@ -120,6 +121,7 @@ KINDS = {
     "number": rf"(?<![\w.])[$€£¥]?\s?(?:-|−)?\d[\d,]*(?:\.\d+)?(?:\s?(?:{'|'.join(SCALES)})\b)?|\b(?i:{'|'.join(NUMBER_WORDS)})\b",
     "name": rf"(?:{UPPER}|\b\d+(?= [A-Z]))(?:[ ](?:(?:of|of the|de|la|van|von) )?(?:{UPPER}|\d+\b))*",
 }
+DATE = KINDS["date"]
 MATCHERS = {kind: re.compile(pattern) for kind, pattern in KINDS.items()}
 JOINT = re.compile(r"\s*(?:,|、|和|，)?\s*(?:\b(?:and|or)\b|&|和|、|,)?\s*(?:the )?", re.IGNORECASE)
 
@@ -134,7 +136,7 @@ def spans(text: str) -> tuple[Span, ...]:
             start, end = match.span()
             if kind == "name":
                 start, end = _name(text, start, end)
-            if start < end and not any(taken[start:end]):
+            if start < end < start + len(text) and not any(taken[start:end]):
                 found.append(_span(kind, text, start, end, match))
                 taken[start:end] = b"1" * (end - start)
     found.sort(key=lambda span: span.start)
@@ -212,7 +214,7 @@ def clauses(text: str) -> list[str]:
         if span.kind in ("quoted", "url", "email", "path", "number", "list", "name", "time"):
             shielded = shielded[: span.start] + "x" * (span.end - span.start) + shielded[span.end :]
     cuts = re.finditer(
-        r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |(?:然后|另外|还有|同时|并且|再)", shielded
+        r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |\band (?=(?:{VERBS})\b)|(?:然后|另外|还有|同时|并且|再)", shielded
     )
     places = [0, *(match.end() for match in cuts), len(text)]
     return [part for start, end in zip(places, places[1:], strict=False) if (part := text[start:end].strip())]

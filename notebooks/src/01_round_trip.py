@@ -611,7 +611,7 @@ bad_day.report()
 # what it may cost. The shop is the same; the refund is as unreal as before.
 
 # %% tags=["live"]
-from course_kit.connect import announce
+from course_kit import announce
 
 announce(tokens=6_000)
 shop.reset()

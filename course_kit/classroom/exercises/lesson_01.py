@@ -7,7 +7,7 @@ from typing import Any
 from course_kit.classroom.checks import exercise
 from course_kit.contract.messages import content_blocks, text_of, tool_result_blocks, tool_use_blocks
 from course_kit.contract.protocol import check_request
-from course_kit.errors import Incorrect
+from course_kit.errors import Incorrect, ScriptExhausted
 
 __all__: list[str] = []
 
@@ -53,10 +53,12 @@ class WriteTheLoop:
             },
             {"about": "a tool that does not exist", "script": [_call("get_wether", one), "Sorry."]},
             {"about": "a turn cut by max_tokens", "script": [cut, "not reached"]},
-            {"about": "a model that calls for ever", "script": [_call("get_weather", three)] * 20, "limit": 3},
+            {"about": "a model that calls for ever", "script": [_call("get_weather", three)] * 40, "limit": 3},
         ]
 
     def observe(talk: Any, case: dict[str, Any]) -> Any:
+        import anthropic
+
         from course_kit.mock.provider import MockProvider
 
         ran: list[list[str]] = []
@@ -76,7 +78,10 @@ class WriteTheLoop:
         asked = [{"role": "user", "content": "Hello?"}]
         tools = {"get_weather": get_weather, "get_time": get_time}
         options = {"limit": case["limit"]} if "limit" in case else {}
-        returned = talk(client, asked, tools, DEFINITIONS, **options)
+        try:
+            returned = talk(client, asked, tools, DEFINITIONS, **options)
+        except (anthropic.BadRequestError, ScriptExhausted) as error:
+            returned = type(error).__name__
         if isinstance(returned, list):
             returned = [m if isinstance(m, dict) else getattr(m, "to_param", lambda m=m: m)() for m in returned]
             returned = [_plain(message) for message in returned]
@@ -89,15 +94,15 @@ class WriteTheLoop:
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, messages, replies = case["about"], seen["returned"], seen["replies"]
+        limit = case.get("limit", 8)
         if seen["refused"]:
             raise Incorrect(f"With {about}, the API refused your second request: {seen['refused'][0]}")
+        if len(replies) > limit:
+            raise Incorrect(f"With {about} and limit={limit}, you asked {len(replies)} times.")
         if not isinstance(messages, list) or not all(isinstance(m, dict) and "role" in m for m in messages):
             raise Incorrect(f"With {about}, `talk` must return a list of messages; it returned {_short(messages)}.")
         if not messages or messages[0] != {"role": "user", "content": "Hello?"}:
             raise Incorrect(f"With {about}, the list you return must begin with the messages you were given.")
-        limit = case.get("limit", 8)
-        if len(replies) > limit:
-            raise Incorrect(f"With {about} and limit={limit}, you asked {len(replies)} times.")
         expected = []
         for number, reply in enumerate(replies, 1):
             if reply["stop_reason"] == "tool_use" and number < limit:
@@ -198,7 +203,7 @@ WHY = {
     minutes=10,
     hints=[
         "Draw a line from each call's id to the result that repeats it. Where does the line cross something?",
-        "Send each one with the lesson's `send` helper and read what the API says. Its index may mislead; the id does not.",
+        "Send each one with the lesson's `send` helper and read the complaint. Its index may mislead; the id does not.",
         "`messages.2.content.1` is the second block of the third message.",
     ],
 )

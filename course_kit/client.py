@@ -8,9 +8,7 @@ answers is the mock's business (`mock/`), what a recording holds is `recording.p
 import json
 import os
 import re
-import sys
 import threading
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,14 +216,3 @@ def _tokens_in(body: bytes) -> int | None:
         usage["output_tokens"] = max(usage.get("output_tokens", 0), written // 3 + 1)
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     return sum(usage.get(name, 0) for name in names)
-
-
-class _CallableModule(types.ModuleType):
-    """Python binds a loaded submodule to its name in the package, where the function of that name should stand."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return connect(*args, **kwargs)
-
-
-# so that `from course_kit import connect` can be called, whoever imported this module before
-sys.modules[__name__].__class__ = _CallableModule

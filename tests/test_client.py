@@ -1,7 +1,6 @@
 """The client a lesson gets: the mock by default, live only on purpose and under a cap, recordings without secrets."""
 
 import gzip
-import importlib
 import json
 import subprocess
 import sys
@@ -10,12 +9,13 @@ import anthropic
 import httpx2
 import pytest
 
-from course_kit.connect import announce, connect, live, tokens_used
+from course_kit import client as connecting
+from course_kit.client import announce, connect, live, tokens_used
 from course_kit.errors import LiveNotAllowed, RecordingMismatch, ScriptExhausted, SetupError
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import Scripted, call
 
-connecting = importlib.import_module("course_kit.connect")
+
 KEY = "sk-fake-0123456789-never-write-me"
 ORGANISATION = "0e9f3c52-1111-4222-8333-44445555aaaa"
 MODEL = "claude-haiku-5-5"
@@ -100,7 +100,7 @@ def test_contradicting_arguments_are_named(tmp_path):
             connect(**arguments)
 
 
-@pytest.mark.parametrize("first", ["import course_kit.connect", "from course_kit.connect import live", ""])
+@pytest.mark.parametrize("first", ["import course_kit.client", "from course_kit.client import live", ""])
 def test_the_package_gives_something_to_call(first):
     code = f"{first}\nfrom course_kit import connect\nprint(type(connect(['Good day.'])).__name__)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8")
@@ -520,10 +520,8 @@ def test_a_new_recording_replaces_an_old_one_only_when_it_begins(tmp_path):
     assert file.read_bytes() == before
     for _ in range(2):
         client.messages.create(**ASK)
-    assert [json.loads(line)["response"]["body"]["content"][0]["text"] for line in file.open(encoding="utf-8")] == [
-        "new",
-        "newer",
-    ]
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["response"]["body"]["content"][0]["text"] for line in lines] == ["new", "newer"]
 
 
 @pytest.mark.parametrize("content", [b"not json\n", b'{"request": {}}\n', b"[1]\n", b"1\n"])

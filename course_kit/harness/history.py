@@ -1,0 +1,55 @@
+"""What goes into `messages`: of a reply, and for calls that were not run.
+
+Every function here keeps one promise: append a user turn to what comes out and the API takes it. Which turn is asked
+for again and when a run ends is decided in `loop.py`.
+"""
+
+from collections.abc import Mapping
+
+from course_kit.contract.messages import Block, Message, assistant, content_blocks, tool_result, tool_use_blocks
+
+__all__ = ["history_of", "is_cut", "results_for", "without_open_server_calls"]
+
+
+def is_cut(message: Message) -> bool:
+    """Did the turn end inside a call, or without a reason? Its calls may look whole; they are not to be run."""
+    return message["stop_reason"] is None or (message["stop_reason"] == "max_tokens" and bool(tool_use_blocks(message)))
+
+
+def history_of(message: Message) -> list[Message]:
+    """What of a reply goes into the history: of a turn whose calls run all, of any other what may stand without them.
+
+    `[tool_use, text]` → `[text, tool_use]` when it stopped with `"tool_use"`, else `[text]`
+    """
+    if is_cut(message) or message["stop_reason"] == "refusal":
+        return []
+    content = [block for block in content_blocks(message) if block["type"] != "text" or block["text"].strip()]
+    first = next((i for i, block in enumerate(content) if block["type"] == "tool_use"), len(content))
+    # subtle: text after a call is refused when it goes back, and accepted ahead of the call (recorded 2026-05).
+    moved = content[:first] + [block for block in content[first:] if block["type"] == "text"]
+    if message["stop_reason"] == "tool_use":
+        moved += [block for block in content[first:] if block["type"] != "text"]
+    return turn(moved)
+
+
+def turn(content: list[Block]) -> list[Message]:
+    """An assistant turn of these blocks: one that is empty or ends in thinking would be refused."""
+    while content and content[-1]["type"].endswith("thinking"):
+        content = content[:-1]
+    return [assistant(content)] if content else []
+
+
+def without_open_server_calls(messages: list[Message]) -> list[Message]:
+    """The history without calls of server tools that got no result: a user turn after them would be refused."""
+    done = {block.get("tool_use_id") for message in messages for block in content_blocks(message)}
+    closed: list[Message] = []
+    for message in messages:
+        content = content_blocks(message)
+        kept = [block for block in content if block["type"] != "server_tool_use" or block["id"] in done]
+        closed += [message] if len(kept) == len(content) else turn(kept)
+    return closed
+
+
+def results_for(calls: list[Block], results: Mapping[str, Block], otherwise: str) -> list[Block]:
+    """One result for each call, in call order; a call without one gets an error that says why."""
+    return [results.get(call["id"]) or tool_result(call["id"], otherwise, is_error=True) for call in calls]

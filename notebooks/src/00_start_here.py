@@ -1,0 +1,176 @@
+# %% [markdown]
+# # 00 · Start here
+#
+# You will watch an agent handle a complaint, from the customer's sentence to the money, and see how this course works.
+#
+# After this lesson you can
+#
+# - **step through** a finished run and name what the model wrote and what code did,
+# - **say** what is real in this course and what is simulated,
+# - **use** quizzes, checks and hints,
+# - **tell** whether your installation is in order.
+#
+# About 15 minutes. You need nothing but Python. To run a cell, click into it and press Shift+Enter.
+
+# %% tags=["setup"]
+from course_kit import MockProvider, desk_tools, open_shop, quiz, run_agent, transcript
+
+shop = open_shop()
+
+# %% [markdown]
+# ## What you will build
+#
+# A shop's support desk gets a message. An **agent** answers it: a language model that may use tools, and a program that
+# lets it. At the end of the course you will have built one that looks things up, pays money back only when a person
+# agrees, survives crashes, and is measured.
+#
+# Here is a small one at work. It may look up orders, follow parcels, search products and pay refunds.
+
+# %% tags=["item-00.1"]
+run = run_agent(
+    MockProvider().client(),
+    tools=desk_tools(shop),
+    messages="My cup arrived broken. Please refund 19.99 for order ORD-20260917.",
+    approver=lambda call: True,
+)
+print(run.text)
+
+# %% [markdown]
+# What happened in between? Step through it. Each step is one block of the conversation: what the user wrote, what the
+# model wrote, what the program sent back.
+
+# %%
+transcript(run)
+
+# %% [markdown]
+# And the money has really moved, in the shop's database:
+
+# %%
+shop.ledger("ORD-20260917")
+
+# %% [markdown]
+# Libraries can hide all of this behind one function. This course takes the wrapping off, for two reasons. You will know
+# **what to write**: the descriptions, checks and error texts that decide whether an agent works. And you will know
+# **where to look** when it is stuck: the answer is always in what went over the wire.
+
+# %% tags=["quiz"]
+quiz("00.1")
+
+# %% [markdown]
+# ## What is real, and what is simulated
+#
+# Nothing leaves your machine, and you need no key. So what answered just now?
+#
+# - The **client** is real: the `anthropic` SDK, as you would use it in production.
+# - The **provider** is a mock. It reads the whole request, refuses what the real API refuses, in the API's own words,
+#   and answers and streams in the API's own form. What it checks stands in `course_kit/contract`, each rule with its
+#   source and how sure it is.
+# - The **model** is simulated: a few hundred lines of readable rules that choose tools and inputs by the words in your
+#   request and in your definitions. It is not a language model. It has no knowledge of the world and no style. It is there
+#   so that your experiments have causes you can find. Numbers that come from it are called *simulated*.
+# - The **shop** is real: a SQLite file with orders, parcels and a ledger.
+#
+# The mock leaves out what no lesson needs: containers, computer and browser use, web search, compaction, files. Its token
+# counts are estimates, and its prompt cache never expires.
+
+# %% tags=["item-00.2"]
+provider = MockProvider()
+provider.client().messages.create(
+    model="claude-opus-5",
+    max_tokens=200,
+    tools=[tool.definition() for tool in desk_tools(shop)],
+    messages=[{"role": "user", "content": "Where is my parcel for ORD-20260917?"}],
+)
+print(provider.explain())
+
+# %% [markdown]
+# Every turn of the simulated model can be asked for its reasons, as above. A real model cannot do that.
+#
+# **Live.** The same notebooks run against the real API when you switch that on: start the course with `COURSE_LIVE=1` and
+# `ANTHROPIC_API_KEY` set. A key alone never spends anything. Each lesson has one live cell; it says beforehand how many
+# tokens it may use, and a cap stops it (20,000 for each notebook, or `COURSE_LIVE_CAP`).
+
+# %% [markdown]
+# ## Quizzes, checks, hints
+#
+# A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same without a mouse. Every option has its
+# reason, so a wrong answer is worth reading. Answers are kept.
+
+# %% tags=["quiz"]
+quiz("00.2")
+
+# %% [markdown]
+# An **exercise** has a cell to fill in and a check. The check runs your code on inputs you have not seen, and says what it
+# expected and what came. Untouched, it says so:
+
+# %%
+from course_kit import check, hint
+
+
+def add(a, b):
+    raise NotImplementedError("0.1: your code here")
+
+
+check("0.1", add)
+
+# %% [markdown]
+# A wrong answer gets a sentence:
+
+
+# %%
+def add(a, b):
+    return a
+
+
+check("0.1", add)
+
+# %% [markdown]
+# Stuck? A **hint**, one at a time. The last one is not the answer; `solution("0.1")` opens after two tries.
+
+# %%
+hint("0.1")
+
+
+# %%
+def add(a, b):
+    return a + b
+
+
+check("0.1", add)
+
+# %% [markdown]
+# ## Is your installation in order?
+
+# %% tags=["item-00.3"]
+from course_kit.doctor import diagnose
+
+diagnose()
+
+# %% [markdown]
+# If something is wrong, it is named here with its cure. `course doctor` in a terminal says more.
+#
+# ## The map
+#
+# Fourteen lessons in the end; these are ready. What you have done is kept in your workspace and is there tomorrow.
+# `course progress` shows the same in a terminal.
+
+# %%
+from course_kit import lesson_map
+
+lesson_map()
+
+# %% [markdown]
+# Words are explained where they first occur, and collected in the [glossary](90_glossary.ipynb), in English and Chinese.
+# There you also find, for each complaint of the API, the lesson that explains it.
+#
+# ## Practice
+#
+# [Exercises 00](../exercises/00_start_here.ipynb): one small exercise, to see how it goes.
+#
+# ## Recap
+#
+# An agent is a model that may write requests for calls, and a program that runs them. In this course the client, the shop
+# and the rules of the wire are real; the model is simulated and says why it decides. Quizzes and checks answer with
+# reasons, and your progress is kept.
+#
+# Next: [01 · The request round trip](01_round_trip.ipynb).
