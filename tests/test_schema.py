@@ -72,7 +72,7 @@ def test_definitions_and_inputs_of_every_form(definition, raw):
     assert result.raw is raw
 
 
-@pytest.mark.parametrize("raw", ["", "  \n", b"", {}])
+@pytest.mark.parametrize("raw", ["", "  \n", b"", {}], ids=["empty", "blank", "bytes", "object"])
 def test_fr10_no_text_is_a_call_without_arguments(raw):
     assert check_tool_input(N, raw).value == {}
 
@@ -388,6 +388,21 @@ def test_fr14_a_discriminator_in_two_steps_and_in_arrays():
     ]
 
 
+def test_fr14_a_union_inside_a_union_shares_the_discriminator():
+    fax = {"type": "object", "properties": {"kind": {"const": "fax"}, "pages": {"type": "integer"}}}
+    schema = {"anyOf": [{"oneOf": [EMAIL, SMS]}, fax]}
+    assert told(field(schema, {"kind": "fax", "pages": "2"})) == [
+        ("f.pages", '`f.pages` must be an integer, but the string "2" came; send 2 without quotes.')
+    ]
+    assert only(schema, {"kind": "post"}).expected == 'one of "fax", "email", "sms"'
+
+
+def test_fr14_a_union_that_holds_itself_ends():
+    loop = {"type": "integer", "minimum": 5, "anyOf": [{"$ref": "#/$defs/T"}, {"type": "object"}]}
+    schema = {"properties": {"f": {"$ref": "#/$defs/T"}}, "$defs": {"T": loop}}
+    assert [problem.path for problem in check_tool_input(schema, {"f": 1}).problems] == ["f"]
+
+
 def test_fr14_one_of_fits_twice():
     problem = only({"oneOf": [{"type": "number"}, {"type": "integer"}]}, 5)
     assert "of one of these shapes, not of several: a number or an integer" in problem.message
@@ -545,6 +560,8 @@ TICKET = {"type": "string", "pattern": r"^ORD-\d+$", "examples": ["ORD-1001"], "
         ({"enum": ["celsius", "kelvin"]}, "celcius", "f", 'must be one of "celsius", "kelvin", but the string "celcius" came; you probably mean "celsius"'),
         ({"type": "integer", "enum": [1, 2]}, "1", "f", 'must be one of 1, 2, but the string "1" came; send 1 without quotes'),
         ({"type": "string", "enum": ["1", "2"]}, 1, "f", 'must be one of "1", "2", but the integer 1 came; send it in quotes: "1"'),
+        ({"type": "integer", "enum": [1, 2], "minimum": 1}, 0, "f", "must be one of 1, 2, but the integer 0 came"),
+        ({"pattern": r"^(a|a)*(?=b)\1$"}, "a" * 17 + "!", "f", r'must be a string matching the pattern ^(a|a)*(?=b)\1$, but the string "aaaaaaaaaaaaaaaaa!" came; it takes too long to compare them, send a shorter string'),
         ({"const": "yes"}, "no", "f", 'must be "yes", but the string "no" came'),
         (TICKET, "1001", "f", r'must be a string matching the pattern ^ORD-\d+$, for example "ORD-1001", but the string "1001" came'),
         (TICKET, "ORD-1\n", "f", r'must be a string matching the pattern ^ORD-\d+$, for example "ORD-1001", but the string "ORD-1\n" came'),

@@ -44,7 +44,8 @@ def closed(required=None, /, **properties):
 
 
 def nested(levels):
-    return closed(a={"type": "null"} if levels == 1 else nested(levels - 1))
+    inner = {"type": "null"} if levels < 3 else nested(levels - 2)
+    return closed(a=inner if levels == 1 else {"type": "array", "items": inner})
 
 
 def messages(schema, provider="anthropic", **more):
@@ -534,6 +535,26 @@ def test_openai_nulls_are_taken_out_only_where_the_original_does_not_allow_them(
     assert jsonschema_rs.is_valid(result.schema, sent)
     own = {"own": None}
     assert result.restore(sent) == {"n": own | {"next": own | {"plain": "x"}, "list": [3, own]}}
+
+
+def test_restore_follows_the_branch_that_the_value_fits():
+    first = {"type": "object", "properties": {"kind": {"const": "a"}, "n": {"type": "integer"}}, "required": ["kind"]}
+    second = closed(kind={"const": "b"}, n={"type": ["integer", "null"]})
+    result = to_strict(closed(x={"anyOf": [first, second]}), "openai")
+    for sent, restored in [
+        ({"kind": "a", "n": None}, {"kind": "a"}),
+        ({"kind": "b", "n": None}, {"kind": "b", "n": None}),
+        ({"kind": "neither", "n": None}, {"kind": "neither", "n": None}),
+    ]:
+        assert result.restore({"x": sent}) == {"x": restored}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_union_at_the_root_beside_an_object_can_only_be_told(provider):
+    union = [{"properties": {"a": {"const": "x"}}}, {"properties": {"a": {"const": "y"}}}]
+    result = to_strict(closed(a={"type": "string"}) | {"anyOf": union}, provider)
+    assert result.schema == closed(a={"type": "string"}) | {"description": f"anyOf: {json.dumps(union)}."}
+    assert (result.moved, result.problems) == ([("#", "anyOf", union)], [])
 
 
 def test_restore_ends_on_a_reference_that_goes_in_a_circle():

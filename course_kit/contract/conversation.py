@@ -23,17 +23,15 @@ PROBE = "request probes, 2026-08-31"
 @rule("reported", "request probe, 2026-08-28", needs=MESSAGES)
 def results_from_the_user(request: Request) -> Findings:
     """Results are the user's: `tool_result` never stands in an assistant turn."""
-    for role, path, block in request.blocks:
-        if block["type"] == "tool_result" and role == "assistant":
-            yield Found(_message(path), "`tool_result` blocks can only be in `user` messages")
+    for path, _ in request.of_type("tool_result", role="assistant"):
+        yield Found(_message(path), "`tool_result` blocks can only be in `user` messages")
 
 
 @rule("reported", "error texts in public reports", needs=MESSAGES)
 def calls_from_the_assistant(request: Request) -> Findings:
     """Calls are the assistant's: `tool_use` never stands in a user turn."""
-    for role, path, block in request.blocks:
-        if block["type"] == "tool_use" and role == "user":
-            yield Found(_message(path), "`tool_use` blocks can only be in `assistant` messages")
+    for path, _ in request.of_type("tool_use", role="user"):
+        yield Found(_message(path), "`tool_use` blocks can only be in `assistant` messages")
 
 
 @rule("reported", "the API's own text; a comment in the SDK's runner agrees", needs=MESSAGES)
@@ -118,8 +116,8 @@ def text_not_empty(request: Request) -> Findings:
 @rule("reported", "error texts in public reports", needs=MESSAGES)
 def text_not_blank(request: Request) -> Findings:
     """A text block of a turn holds more than white space."""
-    for _, path, block in request.blocks:
-        if block["type"] == "text" and block["text"] and not block["text"].strip():
+    for path, block in request.of_type("text"):
+        if block["text"] and not block["text"].strip():
             yield said(path, "messages: text content blocks must contain non-whitespace text")
 
 
@@ -196,11 +194,11 @@ def thinking_unchanged(request: Request) -> Findings:
 @rule("docs", "Claude API errors; What's new in Claude Opus 5.5", needs=("messages", "model", "tools", "system"))
 def thinking_in_its_conversation(request: Request) -> Findings:
     """On the 5.5 models thinking is bound to the conversation before it: `system`, `tools` and earlier turns stay."""
-    if request.model and request.model.binds_thinking:
-        for position, turn in enumerate(request.turns):
+    if request.model and request.model.binds_thinking and any(request.of_type("thinking", role="assistant")):
+        turns = [(turn.role, [block for _, block in turn.blocks]) for turn in request.turns]
+        for turn, binding in zip(request.turns, thinking.bindings(request.body, turns), strict=False):
             for path, block in turn.of_type("thinking") if turn.role == "assistant" else ():
-                before = [(t.role, [b for _, b in t.blocks]) for t in request.turns[:position]]
-                if not thinking.edited(block) and thinking.moved(block, request.body, before):
+                if not thinking.edited(block) and thinking.moved(block, binding):
                     words = "Invalid `signature` in `thinking` block: it is bound to a different conversation."
                     yield Found(path, words)
 
@@ -227,11 +225,12 @@ def server_tool_declared_again(request: Request) -> Findings:
 
 
 def _open_server_calls(request: Request) -> Iterator[tuple[Turn, str, str]]:
-    done = {block.get("tool_use_id") for role, _, block in request.blocks if role == "assistant"}
     for turn in request.turns:
-        for _, block in turn.of_type("server_tool_use"):
-            if block["id"] not in done:
-                yield turn, block["name"], block["id"]
+        for _, call in turn.of_type("server_tool_use"):
+            if not any(
+                call["id"] == block.get("tool_use_id") for role, _, block in request.blocks if role == "assistant"
+            ):
+                yield turn, call["name"], call["id"]
 
 
 @rule(
@@ -296,9 +295,8 @@ def _ends_server_side(message: Mapping[str, Any]) -> bool:
 def no_document_from_the_assistant(request: Request) -> Findings:
     """Since version 2026-10-21 no `document` stands directly in an assistant message."""
     if request.version >= "2026-10-21":
-        for role, path, block in request.blocks:
-            if role == "assistant" and block["type"] == "document":
-                yield Found(path, "`document` blocks can only be in `user` messages")
+        for path, _ in request.of_type("document", role="assistant"):
+            yield Found(path, "`document` blocks can only be in `user` messages")
 
 
 @rule("docs", "Migrating to API version 2026-10-21", needs=MESSAGES)

@@ -16,6 +16,7 @@ Where a rule is known from, and how surely, stands with it. `RULES` has them all
 """
 
 import difflib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from .conversation import CONTENT_RULES, TURN_RULES
 from .fields import FIELD_RULES, LATE_RULES, MODEL_RULES, SHAPE_RULES, VERSIONS, shape_of
 from .rules import Found, Request, Rule, Turn, Violation, rule
-from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_RULES
+from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_RULES, strict_refusals_of
 
 __all__ = ["RULES", "Rule", "Violation", "check_request", "first_violation"]
 
@@ -39,9 +40,9 @@ def calls_answered_at_once(request: Request) -> Findings:
     """Every `tool_use` has its `tool_result` in the next turn, ahead of everything else there."""
     for turn, following in _with_next(request.turns):
         if turn.role == "assistant":
-            answered = {block["tool_use_id"] for _, block in _leading_results(following)}
-            missing = [block["id"] for _, block in turn.of_type("tool_use") if block["id"] not in answered]
-            if missing:
+            calls = [block["id"] for _, block in turn.of_type("tool_use")]
+            answered = {block["tool_use_id"] for _, block in _leading_results(following)} if calls else ()
+            if missing := [id for id in calls if id not in answered]:
                 yield Found(turn.path, _unanswered(missing))
 
 
@@ -216,12 +217,30 @@ def _violations(request: Request) -> Iterator[Violation]:
             yield RULES[id].broken_by(found)
         if not id.endswith("unknown-field"):
             broken.add(found.path.partition(".")[0])
-    for one in _active(request.on):
+    settled = not broken and _tools_are_legal(json.dumps(request.tools), request.on)
+    plain = not broken and not strict_refusals_of(request)
+    for one in _active(request.on, settled, plain):
         if not broken or (one.needs is not None and broken.isdisjoint(one.needs)):
             for found in one.find(request):
                 yield one.broken_by(found)
 
 
+@lru_cache(maxsize=1024)
+def _tools_are_legal(tools_text: str, on: frozenset[str]) -> bool:
+    """Do these definitions break no rule that looks at nothing else? A loop sends the same ones in every turn."""
+    request = Request({"tools": json.loads(tools_text)}, VERSIONS[-1], frozenset(), on=on)
+    return not any(
+        found for one in _IN_ORDER if one.id in on and one.needs == ("tools",) for found in one.find(request)
+    )
+
+
 @lru_cache(maxsize=256)
-def _active(on: frozenset[str]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in _IN_ORDER if rule.id in on)
+def _active(on: frozenset[str], tools_settled: bool, nothing_strict: bool) -> tuple[Rule, ...]:
+    """The rules left to try, in order."""
+    return tuple(
+        rule
+        for rule in _IN_ORDER
+        if rule.id in on
+        and not (tools_settled and rule.needs == ("tools",))
+        and not (nothing_strict and rule.needs is None and rule in STRICT_RULES)
+    )

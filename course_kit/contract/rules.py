@@ -92,19 +92,20 @@ def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callab
 class Turn(NamedTuple):
     """Consecutive messages of one role, read as one. `index` is that of its first message.
 
-    `blocks` holds `(path, block)` pairs, the path being the one an error names.
+    `blocks` holds `(path, block)` pairs, the path being the one an error names; `by_type` holds them once more.
     """
 
     role: str
     index: int
     blocks: list[tuple[str, Block]]
+    by_type: dict[str, list[tuple[str, Block]]]
 
     @property
     def path(self) -> str:
         return f"messages.{self.index}"
 
     def of_type(self, type: str) -> list[tuple[str, Block]]:
-        return [(path, block) for path, block in self.blocks if block["type"] == type]
+        return self.by_type.get(type, [])
 
 
 @dataclass
@@ -157,11 +158,12 @@ class Request:
                 continue
             if isinstance(content, str):
                 content = [{"type": "text", "text": content}] if content else []
-            found = [(f"messages.{index}.content.{i}", block) for i, block in enumerate(content)]
-            if turns and turns[-1].role == role:
-                turns[-1].blocks.extend(found)
-            else:
-                turns.append(Turn(role, index, found))
+            if not turns or turns[-1].role != role:
+                turns.append(Turn(role, index, [], {}))
+            for position, block in enumerate(content):
+                found = (f"messages.{index}.content.{position}", block)
+                turns[-1].blocks.append(found)
+                turns[-1].by_type.setdefault(block["type"], []).append(found)
         return turns
 
     @cached_property
@@ -169,7 +171,8 @@ class Request:
         """Every block of the conversation as `(role, path, block)`."""
         return [(turn.role, path, block) for turn in self.turns for path, block in turn.blocks]
 
-    def of_type(self, type: str) -> Iterator[tuple[str, Block]]:
-        for _, path, block in self.blocks:
-            if block["type"] == type:
-                yield path, block
+    def of_type(self, type: str, role: str | None = None) -> Iterator[tuple[str, Block]]:
+        """The blocks of one type, in every turn or in those of one role."""
+        for turn in self.turns:
+            if role is None or role == turn.role:
+                yield from turn.of_type(type)

@@ -285,7 +285,8 @@ ToolChoice = Annotated[
 class ThinkingConfig(TypedDict):
     type: Literal["adaptive", "enabled", "disabled", "between_tools"]
     budget_tokens: NotRequired[Annotated[int, Field(ge=1024)]]
-    display: NotRequired[Literal["summarized", "omitted"] | None]
+    display: NotRequired[Literal["summarized", "omitted", "updates"] | None]
+    block_binding: NotRequired[dict[str, Any] | None]
 
 
 @with_config(CLOSED)
@@ -298,6 +299,7 @@ class OutputFormat(TypedDict):
 class OutputConfig(TypedDict):
     effort: NotRequired[Literal["low", "medium", "high", "xhigh", "max"] | None]
     format: NotRequired[OutputFormat | None]
+    task_budget: NotRequired[dict[str, Any] | None]
 
 
 @with_config(CLOSED)
@@ -312,6 +314,7 @@ class CountBody(TypedDict):
     thinking: NotRequired[ThinkingConfig]
     output_config: NotRequired[OutputConfig]
     cache_control: NotRequired[CacheControl | None]
+    speed: NotRequired[Any]
 
 
 @with_config(CLOSED)
@@ -326,6 +329,5 @@ class CreateBody(CountBody):
     stream: NotRequired[bool | None]
     container: NotRequired[Any]
     inference_geo: NotRequired[Any]
-    speed: NotRequired[Any]
     diagnostics: NotRequired[dict[str, Any] | None]
     output_format: NotRequired[Any]

@@ -8,34 +8,48 @@ signature made elsewhere cannot be judged and passes.
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["TYPES", "edited", "moved", "sign", "without_cache_control"]
+from .messages import Block
+
+__all__ = ["TYPES", "bindings", "edited", "moved", "sign", "without_cache_control"]
 
 TYPES = ("thinking", "redacted_thinking")
 _MARK = b"mock:"
 _LENGTH = 16
 
+Turns = Iterable[tuple[str, list[Block]]]  # (role, blocks)
 
-def sign(text: str, body: Mapping[str, Any], before: list[tuple[str, list[dict[str, Any]]]]) -> str:
+
+def sign(text: str, body: Mapping[str, Any], before: Turns) -> str:
     """The signature of a thinking block that shows `text` and follows the turns `before` in the request `body`."""
-    return base64.b64encode(_MARK + _digest(text) + _digest(_conversation(body, before))).decode("ascii")
+    *_, binding = bindings(body, before)
+    return base64.b64encode(_MARK + _digest(text) + binding).decode("ascii")
 
 
-def edited(block: Mapping[str, Any]) -> bool:
+def edited(block: Block) -> bool:
     """Was the text of a block of ours changed?"""
     parts = _parts(block)
     return parts is not None and parts[0] != _digest(block["thinking"])
 
 
-def moved(block: Mapping[str, Any], body: Mapping[str, Any], before: list[tuple[str, list[dict[str, Any]]]]) -> bool:
+def moved(block: Block, binding: bytes) -> bool:
     """Does a block of ours stand in another conversation than the one that made it?"""
     parts = _parts(block)
-    return parts is not None and parts[1] != _digest(_conversation(body, before))
+    return parts is not None and parts[1] != binding
 
 
-def _parts(block: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
+def bindings(body: Mapping[str, Any], turns: Turns) -> Iterator[bytes]:
+    """What thinking is bound to: ahead of the first turn to `system` and `tools`, after each turn to that turn too."""
+    binding = _digest([body.get("system"), body.get("tools")])
+    yield binding
+    for role, blocks in turns:
+        binding = _digest([binding.hex(), role, blocks])
+        yield binding
+
+
+def _parts(block: Block) -> tuple[bytes, bytes] | None:
     try:
         raw = base64.b64decode(block["signature"], validate=True)
     except ValueError:
@@ -45,9 +59,11 @@ def _parts(block: Mapping[str, Any]) -> tuple[bytes, bytes] | None:
     return raw[len(_MARK) : -_LENGTH], raw[-_LENGTH:]
 
 
-def _conversation(body: Mapping[str, Any], before: list[tuple[str, list[dict[str, Any]]]]) -> list[Any]:
-    """What thinking is bound to. Where the cache breakpoints stand does not matter."""
-    return without_cache_control([body.get("system"), body.get("tools"), before])
+def _digest(value: Any) -> bytes:
+    text = json.dumps(value, sort_keys=True)
+    if '"cache_control"' in text:  # where the breakpoints stand does not matter
+        text = json.dumps(without_cache_control(value), sort_keys=True)
+    return hashlib.sha256(text.encode("ascii")).digest()[:_LENGTH]
 
 
 def without_cache_control(value: Any) -> Any:
@@ -57,7 +73,3 @@ def without_cache_control(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_cache_control(part) for part in value]
     return value
-
-
-def _digest(value: Any) -> bytes:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode("ascii")).digest()[:_LENGTH]

@@ -69,6 +69,8 @@ def _complete(block: Block, body: Mapping[str, Any], *key: object) -> Block:
         return {"type": "tool_use", "id": id, "caller": {"type": "direct"}, **{"input": {}, **block}}
     if block["type"] == "thinking" and "signature" not in block:
         before = [(turn.role, [block for _, block in turn.blocks]) for turn in Request(body, "", frozenset()).turns]
+        if before[-1:] and before[-1][0] == "assistant":  # a turn that is resumed: the block will stand in it
+            before.pop()
         return {**block, "signature": thinking.sign(block["thinking"], body, before)}
     return block
 

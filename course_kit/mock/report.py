@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_kit.contract.messages import content_blocks, merge_turns, tool_result_blocks, tool_use_blocks
+from course_kit.contract.thinking import without_cache_control
 
 if TYPE_CHECKING:
     from .provider import Exchange
@@ -57,7 +58,8 @@ Judge = Callable[["Sequence[Exchange]"], Iterator[Finding]]
 
 def refused(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for one in exchanges:
-        if one.violation:
+        # The SDK's runner asks for a thread first, and goes on without when there is none.
+        if one.violation and one.violation.rule != "thread-unsupported":
             yield Finding(one.number, one.violation.rule, one.violation.message, lesson_of(one.violation.rule))
 
 
@@ -68,7 +70,8 @@ def refused_and_repeated(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         if text in last_refused:
             words = f"request {last_refused[text]} was refused and is repeated unchanged: the answer will be the same"
             yield Finding(one.number, "repeated-refusal", words, "09")
-        if one.violation and one.violation.status in (400, 401, 403, 404, 413):
+        # Not those that another key would mend: keys are not kept.
+        if one.violation and one.violation.status in (400, 404, 405):
             last_refused[text] = one.number
 
 
@@ -88,7 +91,7 @@ def retry_after_ignored(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 
 def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for one, before, messages in _last_results(exchanges):
-        turn = merge_turns(messages)[-1]
+        [turn] = merge_turns(messages)
         called = [block.get("id") for block in tool_use_blocks(before)]
         answered = [block.get("tool_use_id") for block in tool_result_blocks(turn)]
         if answered != called and sorted(map(str, answered)) == sorted(map(str, called)):
@@ -106,11 +109,10 @@ def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     ended: dict[str, str] = {}
     for one in exchanges:
-        for message in _messages(one):
-            for block in tool_result_blocks(message):
-                why = ended.get(str(block.get("tool_use_id")))
-                # An error result that tells the model about the cut is the right answer.
-                if why and not block.get("is_error"):
+        for block in _blocks(one):
+            # Told once; and an error result that tells the model about the cut is the right answer.
+            if block.get("type") == "tool_result" and not block.get("is_error"):
+                if why := ended.pop(str(block.get("tool_use_id")), None):
                     words = f"a call was run although its turn ended with `{why}`: its input may be half a sentence"
                     yield Finding(one.number, "cut-turn-run", words, "01")
         for block in tool_use_blocks(one.reply or {}):
@@ -121,21 +123,21 @@ def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     sent: dict[str, Mapping[str, Any]] = {}
     for one in exchanges:
-        for message in _messages(one):
-            for block in tool_use_blocks(message):
-                original = sent.get(str(block.get("id")))
-                if original and (block.get("input"), block.get("name")) != (original["input"], original["name"]):
-                    words = f"the call {block['id']} goes back with another name or input than the model wrote"
-                    yield Finding(one.number, "echo-changed", words, "01")
+        for block in _blocks(one):
+            original = sent.get(str(block.get("id"))) if block.get("type") == "tool_use" else None
+            if original and (block.get("input"), block.get("name")) != (original["input"], original["name"]):
+                del sent[original["id"]]
+                words = f"the call {block['id']} goes back with another name or input than the model wrote"
+                yield Finding(one.number, "echo-changed", words, "01")
         sent |= {block["id"]: block for block in tool_use_blocks(one.reply or {})}
 
 
 def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for before, one in _continued(exchanges):
-        old, new = before.body.get("tools") or [], one.body.get("tools") or []
-        if old == new:
+        old, new = (without_cache_control(each.body.get("tools") or []) for each in (before, one))
+        if json.dumps(old) == json.dumps(new):
             continue
-        same = sorted(map(json.dumps, old)) == sorted(map(json.dumps, new))
+        same = sorted(map(_sorted_json, old)) == sorted(map(_sorted_json, new))
         rule, words = (
             ("tools-reordered", "the same tools in another order: the prompt cache starts anew")
             if same
@@ -145,11 +147,11 @@ def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 
 
 def forced_for_ever(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
-    for _, one in _continued(exchanges):
-        messages = _messages(one)
-        if messages and tool_result_blocks(messages[-1]):
-            if (one.body.get("tool_choice") or {}).get("type") in ("any", "tool"):
-                words = "a call is forced again after its result: a model that must call never ends"
+    for before, one in _continued(exchanges):
+        choice = one.body.get("tool_choice") or {}
+        if choice.get("type") in ("any", "tool") and choice == before.body.get("tool_choice"):
+            if tool_result_blocks(_messages(one)[-1]):
+                words = "the same call is forced again after its result: a model that must call never ends"
                 yield Finding(one.number, "forced-again", words, "01")
 
 
@@ -207,8 +209,18 @@ def _readable(message: Mapping[str, Any]) -> bool:
     return isinstance(content, str) or (isinstance(content, list) and all(isinstance(b, dict) for b in content))
 
 
+def _blocks(one: "Exchange") -> list[Mapping[str, Any]]:
+    return [block for message in _messages(one) for block in content_blocks(message)]
+
+
 def _text(one: "Exchange") -> str:
-    return one.path + json.dumps(one.body, sort_keys=True)
+    """What makes two requests equal: address, version and body; of a body that cannot be read, its digest."""
+    version = one.headers.get("anthropic-version"), one.headers.get("anthropic-beta")
+    return f"{one.method} {one.path} {version} {_sorted_json(one.body) if one.body else one.digest}"
+
+
+def _sorted_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _last_results(
@@ -224,15 +236,17 @@ def _last_results(
             tail.insert(0, message)
         before = messages[: len(messages) - len(tail)]
         if before and any(tool_result_blocks(message) for message in tail):
-            yield one, before[-1], tail
+            yield one, merge_turns(before)[-1], tail
 
 
 def _continued(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Exchange", "Exchange"]]:
     """Pairs of requests of which the second goes on with the conversation of the first."""
-    for index, one in enumerate(exchanges):
-        messages = _messages(one)
-        for before in reversed(exchanges[:index]):
-            earlier = _messages(before)
-            if earlier and len(messages) > len(earlier) and messages[: len(earlier)] == earlier:
+    seen: list[tuple[Exchange, list[Any]]] = []
+    for one in exchanges:
+        messages = without_cache_control(_messages(one))
+        for before, earlier in reversed(seen):
+            if len(messages) > len(earlier) and messages[: len(earlier)] == earlier:
                 yield before, one
                 break
+        if messages and not one.violation:
+            seen.append((one, messages))

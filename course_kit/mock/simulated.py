@@ -76,6 +76,11 @@ def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) ->
     return Said(words(name), head, words(" ".join(own)), words(inputs), tuple(elsewhere))
 
 
+def values_in(text: str) -> frozenset[str]:
+    """The words of a text that belong to a value."""
+    return frozenset().union(*(words(text[span.start : span.end]) for span in spans(text)))
+
+
 def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
     """How relevant each tool is to a text, from 0 to 1, and why."""
     names = frozenset(tool["name"] for tool in tools)
@@ -84,7 +89,7 @@ def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
         inputs = " ".join(f"{field.name} {field.node.get('description', '')}" for field in fields_of(tool))
         said[tool["name"]] = said_by(tool["name"], tool.get("description") or "", inputs, names - {tool["name"]})
     asked = words(text)
-    values = frozenset().union(*(words(text[span.start : span.end]) for span in spans(text)))
+    values = values_in(text)
     known = {word: 0 for one in said.values() for word in asked | one.head}
     for one in said.values():
         for word in known.keys() & (one.head | one.rest | one.inputs):
@@ -166,14 +171,20 @@ def fields_of(tool: Tool, more: Mapping[str, str] = {}) -> list[Field]:
 def near(field: Field, text: str, start: int, end: int) -> float:
     """How much of an input's name stands beside a span, 0 to 3; a word of its description counts at most 1."""
     close: dict[str, float] = {}
-    for word, left, right in tokens(text):
-        inside = any(s.start <= left < s.end for s in spans(text) if s.kind in ("name", "quoted", "list"))
-        if word in field.words | field.about and not inside:
+    for word, left, right in plain_tokens(text):
+        if word in field.words | field.about:
             between = text[right:start] if right <= start else text[end:left]
             closeness = max(0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；]| and ", between) else 1)
             close[word] = max(close.get(word, 0), closeness * (1 if right <= start else 0.9))
     named = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
     return max(3 * named, *(nearness for word, nearness in close.items() if word not in GENERIC), 0)
+
+
+@lru_cache(maxsize=256)
+def plain_tokens(text: str) -> list[tuple[str, int, int]]:
+    """The words that stand in no name, quotation or list."""
+    taken = [span for span in spans(text) if span.kind in ("name", "quoted", "list")]
+    return [token for token in tokens(text) if not any(span.start <= token[1] < span.end for span in taken)]
 
 
 def by_pattern(field: Field, text: Text) -> Iterator[Candidate]:
@@ -226,7 +237,7 @@ ROLES = {
 SUITS = {
     "id": "id identifier number code key token",
     "quoted": "name title text message query",
-    "name": "name city country person company team artist author language",
+    "name": "name city country person customer company team artist author language",
 }
 
 
@@ -294,7 +305,7 @@ class Choice(NamedTuple):
     tool: Tool
     values: dict[str, Any]
     missing: list[str]
-    used: dict[str, tuple[str, int, int]]
+    used: dict[str, tuple[str, int, int, float]]
     reasons: list[str]
 
 
@@ -313,12 +324,12 @@ def choose_inputs(tool: Tool, texts: Sequence[Text], must_fit: bool, more: Mappi
     found.sort(key=lambda entry: entry[:2])
     choice = Choice(tool, {}, [], {}, [])
     for score, _, text, one, field in found:
-        free = all(text != t or one.end <= start or end <= one.start for t, start, end in choice.used.values())
+        free = all(text != t or one.end <= start or end <= one.start for t, start, end, _ in choice.used.values())
         if field.name in choice.values and field.type == "array" and one.why.endswith("option") and free:
             choice.values[field.name].extend(one.value)
         elif field.name not in choice.values and (free or field.type == "boolean"):
             choice.values[field.name] = list(one.value) if isinstance(one.value, list) else one.value
-            choice.used[field.name] = (text, one.start, one.end)
+            choice.used[field.name] = (text, one.start, one.end, -score)
             choice.reasons.append(f"  {field.name} = {json.dumps(one.value, ensure_ascii=False)}: {one.why} ({-score:.1f})")
     for field in fields_of(tool):
         if field.required and field.name not in choice.values:
@@ -363,7 +374,8 @@ class Turn:
             for block in tool_use_blocks(turns[index - 1]) if index > start else ():
                 result = results.get(block["id"], {})
                 last = index == len(turns) - 1
-                text = text_of(result)
+                shown = {b["type"] for b in content_blocks(result)} - {"text"}
+                text = text_of(result) or ", ".join(sorted(shown))
                 self.made.append(Made(block["name"], block["input"], text, bool(result.get("is_error")), last))
         system = request.get("system") or ""
         context = " ".join([system if isinstance(system, str) else text_of({"content": system}), *self.earlier, self.text])
@@ -372,8 +384,8 @@ class Turn:
 
     def texts(self, *own: str) -> list[Text]:
         """Where values come from: the part in question, the whole request, what was said before, results."""
-        told = [*((text, 1.0) for text in own), (self.text, 0.8), *((text, 0.6) for text in self.earlier)]
-        told += [(flat(made.text), 0.5) for made in self.made if not made.failed]
+        told = [*((text, 1.0) for text in own), (self.text, 0.6), *((text, 0.5) for text in self.earlier)]
+        told += [(flat(made.text), 0.4) for made in self.made if not made.failed]
         return [Text(text, trust, self.today) for text, trust in dict(reversed(told)).items()][::-1]
 
 
@@ -474,9 +486,12 @@ class Simulated:
             score, best = self._rank(part, turn)[0]
             name = best.tool["name"] if score >= self.settings.threshold else steps[-1][0] if steps else ""
             if name:
-                own = choose_inputs(turn.by_name[name], [Text(part, 1.0, turn.today)], False).values
+                alone = choose_inputs(turn.by_name[name], [Text(part, 1.0, turn.today)], False)
+                own = {key: alone.values[key] for key, (_, _, _, evidence) in alone.used.items() if evidence > 2.5}
                 before, text_before, values = steps[-1] if steps else ("", "", {})
-                if name != before or any(own[key] != values[key] for key in own.keys() & values.keys()):
+                bare = not words(part) - values_in(part)
+                again = (bare or score >= self.settings.threshold) and any(own[k] != values[k] for k in own.keys() & values.keys())
+                if name != before or again:
                     steps.append((name, part, own))
                 else:
                     steps[-1] = (name, f"{text_before} {part}", {**own, **values})
@@ -620,12 +635,12 @@ class Simulated:
 
 def each_of_a_group(choice: Choice) -> list[Choice]:
     """One choice for "Oslo", three for "Oslo, Lima and Rome" where the input takes a single value."""
-    for name, (text, start, end) in choice.used.items():
+    for name, (text, start, end, _) in choice.used.items():
         value = choice.values[name]
         for group in spans(text) if isinstance(value, str) else ():
             if any((part.start, part.end) == (start, end) for part in group.parts):
                 joint = text[group.parts[-2].end : group.parts[-1].start]
-                used_else = any(t == text and group.start <= s < group.end for n, (t, s, _) in choice.used.items() if n != name)
+                used_else = any(t == text and group.start <= s < group.end for n, (t, s, *_) in choice.used.items() if n != name)
                 if re.search(r"\band\b|&|和|、", joint) and not used_else:
                     return [choice._replace(values={**choice.values, name: part.value}) for part in group.parts]
     return [choice]

@@ -35,7 +35,7 @@ refund reimburse moneyback 退款 退钱
 order purchase 订单
 parcel package shipment 包裹 快递
 track whereabouts 追踪 物流 哪里
-product item goods 商品 产品
+product goods 商品 产品
 price cost fee 价格 多少
 cancel abort 取消
 weather temperature forecast 天气 气温
@@ -74,7 +74,8 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     for match in re.finditer(r"[^\W\d_一-鿿]+|\d+|[一-鿿]+", text):
         run, start = match[0], match.start()
         if "一" <= run[0] <= "鿿":
-            pieces = [(run[i : i + 2], i) for i in range(max(1, len(run) - 1))]
+            parts = re.finditer(r"[^的了和与在请给我你吗呢是把也]+", run)
+            pieces = [(p[0][i : i + 2], p.start() + i) for p in parts for i in range(max(1, len(p[0]) - 1))]
         else:
             pieces = [(part[0], part.start()) for part in re.finditer(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", run)]
         for piece, offset in pieces:

@@ -139,7 +139,7 @@ receipt
 # letters as they are: `ensure_ascii=False`.
 
 # %%
-messages.append(reply.to_param())
+messages.append({"role": "assistant", "content": reply.to_dict()["content"]})
 messages.append(
     {
         "role": "user",
@@ -169,7 +169,8 @@ print(final.content[-1].text)
 # %%
 from course_kit import plot_messages
 
-history = [messages[:1], messages, [*messages, final.to_param()]]
+finished = [*messages, {"role": "assistant", "content": final.to_dict()["content"]}]
+history = [messages[:1], messages, finished]
 show(
     plot_messages(history),
     alt="Three bars. Request 1 holds one block, the user's text. Request 2 holds three: the text, the tool_use, the "
@@ -181,7 +182,7 @@ show(
 # (Without a mouse: `transcript(...).step(2)`.)
 
 # %%
-transcript([*messages, final.to_param()])
+transcript(finished)
 
 # %% tags=["quiz"]
 quiz("01.2")
