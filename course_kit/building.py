@@ -75,6 +75,10 @@ def build(root: Path, names: Iterable[str] = (), *, say: Callable[[str], None] =
             partial.write_bytes(text.encode())
             partial.replace(target.product)
             written.append(target.product)
+    readme = root / "README.md"
+    if readme.exists() and (text := _with_lessons(root)) != readme.read_text(encoding="utf-8"):
+        readme.write_text(text, encoding="utf-8", newline="\n")
+        written.append(readme)
     return written
 
 
@@ -101,7 +105,25 @@ def check(root: Path, names: Iterable[str] = (), *, run: bool = True, say: Calla
         ):
             if product not in products:
                 stale.append(f"{product.parent.name}/{product.name} has no text it is built from; delete it")
+    readme = root / "README.md"
+    if readme.exists() and _with_lessons(root) != readme.read_text(encoding="utf-8"):
+        stale.append("README.md is stale: its table of lessons differs from the lessons")
     return sorted(stale)
+
+
+def _with_lessons(root: Path) -> str:
+    """The README with its table of lessons, made from the lessons' own titles."""
+    from course_kit.classroom.lessons import lessons
+
+    rows = [
+        f"| [{one.number} · {one.title}](notebooks/{one.file}) | {one.minutes} | {one.promise} |"
+        for one in lessons(root / "notebooks")
+    ]
+    table = "\n".join(["| lesson | minutes | what you will do |", "|---|---|---|", *rows])
+    text = (root / "README.md").read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- lessons -->\n")
+    _, end, after = rest.partition("<!-- /lessons -->")
+    return f"{before}{begin}{table}\n{end}{after}" if end else text
 
 
 def make(target: Target, *, run: bool = True) -> str:

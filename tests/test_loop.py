@@ -22,7 +22,7 @@ from course_kit.contract.models import DEFAULT_MODEL
 from course_kit.contract.protocol import check_request
 from course_kit.errors import ScriptExhausted, ToolError
 from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop, run_agent, run_agent_async
-from course_kit.harness.tools import run_tool, tool
+from course_kit.harness.tools import run_tool, tool, toolbox
 from course_kit.mock import faults
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import Draft, call
@@ -846,6 +846,9 @@ WEB_SEARCH = {"type": "web_search_20260209", "name": "web_search"}
 MODELS = [DEFAULT_MODEL, "claude-opus-5-5", "claude-haiku-4-5"]
 
 
+RAN: list[str] = []  # the names of the tools that ran in a scenario
+
+
 def odd_tools(ran: list[str]) -> list[Any]:
     """Tools that do everything a tool should not."""
 
@@ -909,9 +912,9 @@ def odd_tools(ran: list[str]) -> list[Any]:
     return [*map(counted, made), later, delete, WEB_SEARCH]
 
 
-NAMES = [made["name"] if isinstance(made, dict) else made.name for made in odd_tools([])]
+ODD = toolbox(odd_tools(RAN))
 a_call = st.one_of(
-    st.builds(call, st.sampled_from([*(set(NAMES) - {"interrupts", "delete", "web_search"}), "no_such_tool", "fin"])),
+    st.builds(call, st.sampled_from([*(set(ODD) - {"interrupts", "delete", "web_search"}), "no_such_tool", "fin"])),
     st.builds(call, st.just("delete"), st.sampled_from([{"path": "a"}, {"path": 1}, {}])),
     st.sampled_from([call("interrupts"), call("fine", extra=1), call("web_search", query="x")]),
 )
@@ -940,10 +943,21 @@ def turns(draw) -> Draft:
     if reason == "pause_turn":  # the server stops in its own work, so that is what the turn ends with
         content = [block for block in content if block["type"] != "tool_use"]
         content += [{**SEARCH, "id": f"srvtoolu_p{draw(st.integers(1, 10**9))}"}]
-    # No provider sends thinking side by side, nor as the end of a turn.
-    following = [*content[1:], THOUGHT]
-    content = [block for block, after in zip(content, following, strict=False) if block != THOUGHT or after != THOUGHT]
-    return Draft(content, fields={"stop_reason": reason})
+    return Draft(plausible(content), fields={"stop_reason": reason})
+
+
+def plausible(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A turn whose thinking stands where a provider may put it: not side by side, not last, and from the first call on
+    only ahead of a further call."""
+    first = next((i for i, block in enumerate(content) if block["type"] == "tool_use"), len(content))
+    if THOUGHT in content[first:]:
+        content = content[:first] + [block for block in content[first:] if block["type"] in ("tool_use", "thinking")]
+    kept: list[dict[str, Any]] = []
+    for block in reversed(content):
+        shown = [later for later in kept if later.get("text", "x").strip()]
+        if block != THOUGHT or (shown and shown[0] != THOUGHT):
+            kept.insert(0, block)
+    return kept
 
 
 some_fault = st.sampled_from(
@@ -972,10 +986,23 @@ def scenarios(draw) -> dict[str, Any]:
     }
 
 
-def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[str], list[Any]]:
+def answer(made: Draft, messages: list[dict[str, Any]]) -> Draft:
+    """A turn as it follows on these messages: the server's tools that are still at work are done first."""
+    blocks = [block for message in messages for block in message["content"] if isinstance(block, dict)]
+    done = {block.get("tool_use_id") for block in blocks}
+    at_work = [block["id"] for block in blocks if block["type"] == "server_tool_use" and block["id"] not in done]
+    return Draft([*({**FOUND, "tool_use_id": id} for id in at_work), *made.content], fields=made.fields)
+
+
+def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[Any]]:
     """One run of a scenario: what came of it, whether it ended or broke."""
-    steps, ran, events = iter(scenario["steps"]), [], []
-    provider = MockProvider(lambda request: next(steps, "Done."), faults=scenario["faults"])
+    RAN.clear()
+    steps, events = iter(scenario["steps"]), []
+
+    def model(request):
+        return answer(next(steps, Draft([text("Done.")])), request["messages"])
+
+    provider = MockProvider(model, faults=scenario["faults"])
 
     def on_event(happened):
         events.append(happened)
@@ -986,7 +1013,7 @@ def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[str], list[A
         run = run_agent(
             CLIENT.to(provider),
             messages="Hello",
-            tools=odd_tools(ran),
+            tools=ODD,
             model=scenario["model"],
             max_tokens=4000,
             max_iterations=scenario["max_iterations"],
@@ -998,13 +1025,13 @@ def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[str], list[A
         assert run.stopped == "unfinished" or isinstance(error, Stumble)
         event(f"broke: {type(error).__name__}")
     event(f"stopped: {run.stopped}")
-    return run, provider, ran, events
+    return run, provider, events
 
 
 @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(scenarios())
 def test_the_history_of_every_run_is_legal_and_the_mock_finds_nothing_to_mend(scenario):
-    run, provider, ran, events = play(scenario)
+    run, provider, events = play(scenario)
     assert_legal(run)
     assert provider.report(), provider.report()
     assert len(provider.requests) <= scenario["max_iterations"]
@@ -1018,12 +1045,12 @@ def test_the_history_of_every_run_is_legal_and_the_mock_finds_nothing_to_mend(sc
     called = [
         block["name"] for message in turns_that_call for block in message["content"] if block["type"] == "tool_use"
     ]
-    assert all(called.count(name) >= ran.count(name) for name in set(ran) if not name.startswith("delete"))
+    assert all(called.count(name) >= RAN.count(name) for name in set(RAN) if not name.startswith("delete"))
     in_history = [block for message in run.messages for block in message["content"] if isinstance(block, dict)]
     ids = [block["id"] for block in in_history if block["type"] == "tool_use"]
     assert ids == [block["tool_use_id"] for block in in_history if block["type"] == "tool_result"]
     if scenario["approver"] is None or scenario["approver"] is raising:
-        assert not [name for name in ran if name.startswith("delete")]
+        assert not [name for name in RAN if name.startswith("delete")]
 
 
 def named(made: Draft, turn: int) -> dict[str, Any]:
@@ -1040,14 +1067,14 @@ def named(made: Draft, turn: int) -> dict[str, Any]:
 def test_events_are_the_whole_state_of_a_run(scenario):
     """Fed to a fresh loop they lead to the same history, and after any of them the run can be taken up again."""
     first = {"model": scenario["model"], "max_tokens": 4000, "messages": [QUESTION]}
-    steps, ran, loop = iter(scenario["steps"]), [], Loop(first, max_iterations=scenario["max_iterations"])
-    box = [made for made in odd_tools(ran) if not isinstance(made, dict) and made.name != "interrupts"]
+    steps, loop = iter(scenario["steps"]), Loop(first, max_iterations=scenario["max_iterations"])
+    box = {name: made for name, made in ODD.items() if name != "interrupts"}
     states = [(list(loop.messages), loop.next_step())]
 
     def happens(step: Send | RunCalls) -> dict[str, Any]:
         if isinstance(step, RunCalls):
             return {"event": "result", "result": run_tool(step.calls[0], box)}
-        made = next(steps, Draft([text("Done.")]))
+        made = answer(next(steps, Draft([text("Done.")])), loop.messages)
         return {"event": "reply", "message": named(made, len(loop.events))}
 
     while not isinstance(step := loop.next_step(), Stop):
@@ -1073,8 +1100,8 @@ def test_both_drivers_do_the_same(scenario):
     for drive in (plain_driver, await_driver):
         made = [named(step, turn) for turn, step in enumerate(scenario["steps"])]
         made = [one for one in made if not any(block.get("name") == "interrupts" for block in one["content"])]
-        ran: list[str] = []
+        RAN.clear()
         script = Script(*made, *[reply("Done.")] * 9)
-        run = drive(script, odd_tools(ran), max_iterations=scenario["max_iterations"], approver=scenario["approver"])
-        outcomes.append((run, ran, script.requests))
+        run = drive(script, ODD, max_iterations=scenario["max_iterations"], approver=scenario["approver"])
+        outcomes.append((run, list(RAN), script.requests))
     assert outcomes[0] == outcomes[1]

@@ -202,7 +202,6 @@ def test_forcing_by_model(id: str) -> None:
         ),
         (body({"role": "user", "content": "a", "id": 1}), "messages.0.id: Extra inputs are not permitted"),
     ],
-    ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
 def test_words(bad: dict[str, Any], words: str) -> None:
     assert first_violation(bad).message == words

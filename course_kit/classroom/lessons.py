@@ -7,6 +7,7 @@ import html
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from course_kit.classroom import progress
 from course_kit.classroom.checks import exercise_ids
@@ -31,10 +32,10 @@ class Lesson:
     file: str
 
 
-def lessons() -> list[Lesson]:
-    """All lessons, in order, as the first cell of each notebook describes them."""
+def lessons(folder: Path | None = None) -> list[Lesson]:
+    """All lessons of a folder, in order, as the first cell of each notebook describes them."""
     found = []
-    for path in sorted((course_files() / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+    for path in sorted((folder or course_files() / "notebooks").glob("[0-9][0-9]_*.ipynb")):
         first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
         if title := TITLE.match(first):
             minutes = MINUTES.search(first)

@@ -1,7 +1,7 @@
 """Checkpoint questions: `quiz("01.2")` shows one, `quiz("01.2").answer("b")` answers it without a mouse.
 
 Questions lie in `quizzes/NN.json`; every option has its reason. An answer is scored by option ids, never by
-position; the order shown is drawn once per question from its id, and `shuffle=False` keeps the file's order. The key
+position; the order shown is the file's, or with `shuffle=True` one that is drawn once per question from its id. The key
 stays in the kernel: what a notebook stores is the question and its options. Answers are kept by `progress.py`, and
 the last one is shown again in the live widget.
 """
@@ -287,8 +287,11 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
     return QuizWidget, QuizGroupWidget
 
 
-def quiz(id: str, *, shuffle: bool = True) -> Quiz | QuizGroup:
-    """The question with this id, or all whose ids begin with it: `quiz("01.2")`, `quiz("01.recall")`."""
+def quiz(id: str, *, shuffle: bool = False) -> Quiz | QuizGroup:
+    """The question with this id, or all whose ids begin with it: `quiz("01.2")`, `quiz("01.recall")`.
+
+    `shuffle` shows the options in another order, the same one each time.
+    """
     lesson, _, rest = str(id).partition(".")
     wanted = f"{lesson.zfill(2)}.{rest}"
     known = {question.id: question for question in _questions()}

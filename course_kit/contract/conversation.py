@@ -194,7 +194,7 @@ def thinking_unchanged(request: Request) -> Findings:
 @rule("docs", "Claude API errors; What's new in Claude Opus 5.5", needs=("messages", "model", "tools", "system"))
 def thinking_in_its_conversation(request: Request) -> Findings:
     """On the 5.5 models thinking is bound to the conversation before it: `system`, `tools` and earlier turns stay."""
-    if request.model and request.model.binds_thinking and any(request.of_type("thinking", role="assistant")):
+    if request.model and request.model.binds_thinking and request.of_type("thinking", role="assistant"):
         turns = [(turn.role, [block for _, block in turn.blocks]) for turn in request.turns]
         for turn, binding in zip(request.turns, thinking.bindings(request.body, turns), strict=False):
             for path, block in turn.of_type("thinking") if turn.role == "assistant" else ():
@@ -225,7 +225,7 @@ def server_tool_declared_again(request: Request) -> Findings:
 
 
 def _open_server_calls(request: Request) -> Iterator[tuple[Turn, str, str]]:
-    for turn in request.turns:
+    for turn in request.turns if request.of_type("server_tool_use") else ():
         for _, call in turn.of_type("server_tool_use"):
             if not any(
                 call["id"] == block.get("tool_use_id") for role, _, block in request.blocks if role == "assistant"

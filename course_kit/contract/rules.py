@@ -5,7 +5,7 @@ themselves stand in `fields.py` (shape of every field), `tooling.py` (definition
 and `protocol.py` (the conversation), which also says in which order they are tried.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -92,20 +92,19 @@ def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callab
 class Turn(NamedTuple):
     """Consecutive messages of one role, read as one. `index` is that of its first message.
 
-    `blocks` holds `(path, block)` pairs, the path being the one an error names; `by_type` holds them once more.
+    `blocks` holds `(path, block)` pairs, the path being the one an error names.
     """
 
     role: str
     index: int
     blocks: list[tuple[str, Block]]
-    by_type: dict[str, list[tuple[str, Block]]]
 
     @property
     def path(self) -> str:
         return f"messages.{self.index}"
 
     def of_type(self, type: str) -> list[tuple[str, Block]]:
-        return self.by_type.get(type, [])
+        return [(path, block) for path, block in self.blocks if block["type"] == type]
 
 
 @dataclass
@@ -159,11 +158,8 @@ class Request:
             if isinstance(content, str):
                 content = [{"type": "text", "text": content}] if content else []
             if not turns or turns[-1].role != role:
-                turns.append(Turn(role, index, [], {}))
-            for position, block in enumerate(content):
-                found = (f"messages.{index}.content.{position}", block)
-                turns[-1].blocks.append(found)
-                turns[-1].by_type.setdefault(block["type"], []).append(found)
+                turns.append(Turn(role, index, []))
+            turns[-1].blocks.extend((f"messages.{index}.content.{i}", block) for i, block in enumerate(content))
         return turns
 
     @cached_property
@@ -171,8 +167,14 @@ class Request:
         """Every block of the conversation as `(role, path, block)`."""
         return [(turn.role, path, block) for turn in self.turns for path, block in turn.blocks]
 
-    def of_type(self, type: str, role: str | None = None) -> Iterator[tuple[str, Block]]:
-        """The blocks of one type, in every turn or in those of one role."""
-        for turn in self.turns:
-            if role is None or role == turn.role:
-                yield from turn.of_type(type)
+    @cached_property
+    def blocks_by_type(self) -> dict[str, list[tuple[str, str, Block]]]:
+        found: dict[str, list[tuple[str, str, Block]]] = {}
+        for one in self.blocks:
+            found.setdefault(one[2]["type"], []).append(one)
+        return found
+
+    def of_type(self, type: str, role: str | None = None) -> list[tuple[str, Block]]:
+        """The blocks of one type with their paths, in every turn or in those of one role."""
+        found = self.blocks_by_type.get(type, ())
+        return [(path, block) for its_role, path, block in found if role in (None, its_role)]

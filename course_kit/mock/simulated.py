@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 from course_kit.contract.messages import content_blocks, merge_turns, text_of, tool_use_blocks
 
-from .filling import as_wanted, day_of, fill, fits, merged, options
+from .filling import day_of, fill
+from .inputs import Choice, Text, choose_inputs, fields_of
 from .scripted import Draft, call
-from .spans import DATE, GENERIC, Span, clauses, spans, tokens, words
+from .spans import DATE, GENERIC, clauses, spans, words
 
 __all__ = ["PROFILES", "Settings", "Simulated"]
 
@@ -34,15 +35,15 @@ Tool = Mapping[str, Any]
 class Settings:
     """What one model does otherwise than another."""
 
-    threshold: float = 0.3  # a tool less relevant than this is not called
+    threshold: float = 0.25  # a tool less relevant than this is not called
     invents: float = 0.5  # how often a missing value is made up instead of asked for
     parallel: bool = True  # several calls in one turn
-    noise: float = 0.02  # how far chance moves a relevance
+    noise: float = 0.01  # how far chance moves a relevance
     patience: int = 3  # equal failures in a row before it gives up
     obeys_results: bool = False  # takes text in results for instructions
 
 
-PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.2, invents=1.0, parallel=False, noise=0.1)}
+PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.15, invents=1.0, parallel=False, noise=0.05)}
 
 
 # Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
@@ -66,7 +67,7 @@ def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) ->
     """What follows a "not", or stands in a sentence with another tool's name, is not this tool's work."""
     own, elsewhere = [], []
     for sentence in re.split(r"(?<=[.;])\s|[。；\n]", description):
-        named = next((rival for rival in sorted(rivals) if re.search(rf"\b{re.escape(rival)}\b", sentence)), "")
+        named = min(rivals.intersection(re.findall(r"[A-Za-z0-9_-]+", sentence)), default="")
         boundary = NOT.search(sentence)
         cut = boundary.start() if boundary else 0 if named else len(sentence)
         own.append(sentence[:cut])
@@ -119,225 +120,6 @@ def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
                     scores[named] += lost / 4
                     reasons[named] += f", {name} sends {lost:.0%} here"
     return {name: (scores[name], reasons[name]) for name in scores}
-
-
-# Which inputs: candidates with their evidence; the best comes first, and a span is used once.
-
-
-class Field(NamedTuple):
-    """One input: its name, its schema, whether it is required, the words of its name and of its description."""
-
-    name: str
-    node: Mapping[str, Any]
-    required: bool
-    words: frozenset[str]
-    about: frozenset[str]
-    parts: frozenset[str]
-
-    @property
-    def type(self) -> str:
-        type = self.node.get("type", "string")
-        return next((one for one in type if one != "null"), "null") if isinstance(type, list) else type
-
-
-class Text(NamedTuple):
-    """A text to look for values in; `trust` is 1 for the request itself and less for what was said before."""
-
-    text: str
-    trust: float = 1.0
-    today: date | None = None
-
-
-class Candidate(NamedTuple):
-    score: float
-    value: Any
-    start: int
-    end: int
-    why: str
-
-
-def fields_of(tool: Tool, more: Mapping[str, str] = {}) -> list[Field]:
-    """The inputs of a tool; `more` is added to their descriptions, as an error text does."""
-    schema, found = tool["input_schema"], []
-    for name, node in (schema.get("properties") or {}).items():
-        node = merged(node, schema)
-        about = f"{node.get('description', '')} {more.get(name, '')}"
-        parts = frozenset(re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower().split())
-        required = name in (schema.get("required") or ())
-        found.append(Field(name, {**node, "description": about}, required, words(name), words(about), parts))
-    return found
-
-
-def near(field: Field, text: str, start: int, end: int) -> float:
-    """How much of an input's name stands beside a span, 0 to 3; a word of its description counts at most 1."""
-    close: dict[str, float] = {}
-    for word, left, right in plain_tokens(text):
-        if word in field.words | field.about:
-            between = text[right:start] if right <= start else text[end:left]
-            closeness = max(0, 1 - len(between) / 40) * (0.4 if re.search(r"[.,;:?!。，；]| and ", between) else 1)
-            close[word] = max(close.get(word, 0), closeness * (1 if right <= start else 0.9))
-    named = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
-    return max(3 * named, *(nearness for word, nearness in close.items() if word not in GENERIC), 0)
-
-
-@lru_cache(maxsize=256)
-def plain_tokens(text: str) -> list[tuple[str, int, int]]:
-    """The words that stand in no name, quotation or list."""
-    taken = [span for span in spans(text) if span.kind in ("name", "quoted", "list")]
-    return [token for token in tokens(text) if not any(span.start <= token[1] < span.end for span in taken)]
-
-
-def by_pattern(field: Field, text: Text) -> Iterator[Candidate]:
-    """A `pattern` finds its value anywhere: `^ORD-[0-9]{8}$` in "refund ORD-20260917"."""
-    pattern = field.node.get("pattern", "").removeprefix("^").removesuffix("$")
-    try:
-        found = re.finditer(rf"(?<![A-Za-z0-9-])(?:{pattern})(?![A-Za-z0-9])", text.text) if pattern else ()
-    except re.error:
-        return
-    for match in found:
-        if match[0]:
-            yield Candidate(4 + near(field, text.text, *match.span()), match[0], *match.span(), "matches its pattern")
-
-
-def by_option(field: Field, text: Text) -> Iterator[Candidate]:
-    """An option that the text names, in the option's own spelling; of several words, half will do for an enum."""
-    firm = "enum" in field.node or field.type == "array"
-    for option in options(field.node) if field.type in ("string", "array") else ():
-        wanted = words(str(option))
-        hits = [token for token in tokens(text.text) if token[0] in wanted]
-        if not hits:
-            continue
-        part = len({word for word, _, _ in hits}) / len(wanted)
-        start, end = hits[0][1], hits[-1][2]
-        if end - start > 2 * len(str(option)) + 5:
-            start, end, part = *hits[0][1:], min(part, 0.5)
-        if part == 1 or (firm and part >= 0.5):
-            score = (5 if firm else 3) * part + near(field, text.text, start, end) / 3
-            value = [option] if field.type == "array" else option
-            yield Candidate(score, value, start, end, f"{option!r} is an option")
-
-
-def by_mention(field: Field, text: Text) -> Iterator[Candidate]:
-    """A boolean is true where its name is mentioned, false behind a "no" or "without"."""
-    telling = field.words - words("include enable return flag show")
-    hits = [token for token in tokens(text.text) if token[0] in telling]
-    if field.type == "boolean" and telling and {hit[0] for hit in hits} == telling:
-        before = text.text[: hits[0][1]].lower()
-        denied = re.search(r"\b(?:no|not|without|don't|never)\s+(?:\w+\s+){0,2}$|(?:不|无|没有)\S{0,2}$", before)
-        yield Candidate(3.5, not denied, *hits[0][1:], "its name is mentioned")
-
-
-# The preposition before a span, and the inputs it points to; the kind of a span, and the inputs it suits.
-ROLES = {
-    "from": "from start origin source departure",
-    "to": "to destination end target arrival recipient",
-    "in at near": "location city place country state region area address where",
-    "by": "artist author composer director",
-}
-SUITS = {
-    "id": "id identifier number code key token",
-    "quoted": "name title text message query",
-    "name": "name city country person customer company team artist author language",
-}
-
-
-def by_span(field: Field, text: Text) -> Iterator[Candidate]:
-    """A span goes by its kind, by the input's words near it, by the preposition before it and the unit behind it."""
-    item = field.node.get("items") or {} if field.type == "array" else field.node
-    numeric = item.get("type") in ("integer", "number")
-    dated = field.parts & {"date", "day", "time", "when", "deadline"} or "date" in str(field.node.get("format"))
-    for position, span in enumerate(spans(text.text)):
-        many = span.kind == "list"
-        is_number = all(isinstance(one, int | float) for one in span.value) if many else span.kind == "number"
-        if field.type not in ("string", "integer", "number", "array") or (many and field.type != "array"):
-            continue
-        if (numeric and not is_number) or (is_number and field.type == "array" and not numeric):
-            continue
-        if many or numeric:
-            kind = 3.0 if many else 1.5
-        elif span.kind in ("date", "time") or dated:
-            kind = 3.0 if dated and span.kind in ("date", "time") else -2.0
-            kind -= 1.5 * (("time" in field.parts) != (span.kind == "time"))
-        else:
-            kind = {"quoted": 2.0, "name": 1.5, "id": 1.5}.get(span.kind, 0.3)
-            kind += bool((field.words | field.about) & words(SUITS.get(span.kind, span.kind)))
-        if is_number and isinstance(span.value, int) and 1800 <= span.value <= 2100:
-            kind += 1.5 if field.parts & {"year", "season"} else -0.5
-        if span.unit and words(span.unit) & (field.words | field.about):
-            kind += 1
-        own = words(text.text[span.start : span.end])
-        if own & field.words and span.kind in ("name", "id"):
-            kind += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
-        before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text.text[: span.start].lower())
-        for prepositions, names in ROLES.items() if before and field.type == "string" else ():
-            if before[1] in prepositions.split():
-                kind += 2.5 if field.parts & set(names.split()) else 1 if field.about & words(names) else -1
-        score = kind + near(field, text.text, span.start, span.end) - position / 100
-        value = as_wanted(span, field.name, field.node, text.today)
-        yield Candidate(score, value, span.start, span.end, f"{span.kind} span")
-
-
-def by_rest(field: Field, text: Text, own: frozenset[str] = frozenset()) -> Iterator[Candidate]:
-    """A required free text takes words left over: those that are no value, and that the tool does not use itself."""
-    item = field.node.get("items") or {} if field.type == "array" else field.node
-    if item.get("type") != "string" or not field.required or {"enum", "pattern", "format"} & item.keys():
-        return
-    runs: list[tuple[int, int]] = []
-    for word, start, end in tokens(text.text):
-        if word in own or word in GENERIC or any(s.start <= start < s.end for s in spans(text.text)):
-            continue
-        if runs and not text.text[runs[-1][1] : start].strip(" -"):
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
-    for start, end in runs:
-        value = text.text[start:end]
-        score = 0.6 + near(field, text.text, start, end) / 3 + (end - start) / 100
-        yield Candidate(score, [value] if field.type == "array" else value, start, end, "words left over")
-
-
-RULES = (by_pattern, by_option, by_mention, by_span, by_rest)
-
-
-class Choice(NamedTuple):
-    """A tool with the inputs found for it, the required ones not found, the spans that were used, and the reasons."""
-
-    tool: Tool
-    values: dict[str, Any]
-    missing: list[str]
-    used: dict[str, tuple[str, int, int, float]]
-    reasons: list[str]
-
-
-def choose_inputs(tool: Tool, texts: Sequence[Text], must_fit: bool, more: Mapping[str, str] = {}) -> Choice:
-    own = words(f"{tool['name']} {tool.get('description', '')}")
-    found = []
-    for order, field in enumerate(fields_of(tool, more)):
-        for text in texts:
-            for rule in RULES:
-                for one in rule(field, text, own) if rule is by_rest else rule(field, text):
-                    fit = fits(field.node, one.value, tool["input_schema"])
-                    score = one.score * text.trust + (0.5 if fit else -0.5)
-                    # An input that may be left out needs more evidence.
-                    if score >= (1 if field.required else 2.9) and (fit or not must_fit):
-                        found.append((-score, order, text.text, one, field))
-    found.sort(key=lambda entry: entry[:2])
-    choice = Choice(tool, {}, [], {}, [])
-    for score, _, text, one, field in found:
-        free = all(text != t or one.end <= start or end <= one.start for t, start, end, _ in choice.used.values())
-        if field.name in choice.values and field.type == "array" and one.why.endswith("option") and free:
-            choice.values[field.name].extend(one.value)
-        elif field.name not in choice.values and (free or field.type == "boolean"):
-            choice.values[field.name] = list(one.value) if isinstance(one.value, list) else one.value
-            choice.used[field.name] = (text, one.start, one.end, -score)
-            choice.reasons.append(f"  {field.name} = {json.dumps(one.value, ensure_ascii=False)}: {one.why} ({-score:.1f})")
-    for field in fields_of(tool):
-        if field.required and field.name not in choice.values:
-            if field.node.get("default") is not None:
-                choice.values[field.name] = field.node["default"]
-            else:
-                choice.missing.append(field.name)
-    return choice
 
 
 # A turn: what is visible, what was asked, what was called since, and what came of it.
@@ -482,12 +264,13 @@ class Simulated:
         whole = self._rank(text, turn)
         why += [choice.reasons[0] for _, choice in whole]
         steps: list[tuple[str, str, dict[str, Any]]] = []
-        for part in clauses(text):
+        parts = clauses(text)
+        for part in parts if len(parts) > 1 else ():
             score, best = self._rank(part, turn)[0]
             name = best.tool["name"] if score >= self.settings.threshold else steps[-1][0] if steps else ""
             if name:
                 alone = choose_inputs(turn.by_name[name], [Text(part, 1.0, turn.today)], False)
-                own = {key: alone.values[key] for key, (_, _, _, evidence) in alone.used.items() if evidence > 2.5}
+                own = {key: one.value for key, (_, one) in alone.used.items() if one.score > 2}
                 before, text_before, values = steps[-1] if steps else ("", "", {})
                 bare = not words(part) - values_in(part)
                 again = (bare or score >= self.settings.threshold) and any(own[k] != values[k] for k in own.keys() & values.keys())
@@ -635,12 +418,12 @@ class Simulated:
 
 def each_of_a_group(choice: Choice) -> list[Choice]:
     """One choice for "Oslo", three for "Oslo, Lima and Rome" where the input takes a single value."""
-    for name, (text, start, end, _) in choice.used.items():
+    for name, (text, used) in choice.used.items():
         value = choice.values[name]
         for group in spans(text) if isinstance(value, str) else ():
-            if any((part.start, part.end) == (start, end) for part in group.parts):
+            if any((part.start, part.end) == (used.start, used.end) for part in group.parts):
                 joint = text[group.parts[-2].end : group.parts[-1].start]
-                used_else = any(t == text and group.start <= s < group.end for n, (t, s, *_) in choice.used.items() if n != name)
+                used_else = any(t == text and group.start <= c.start < group.end for n, (t, c) in choice.used.items() if n != name)
                 if re.search(r"\band\b|&|和|、", joint) and not used_else:
                     return [choice._replace(values={**choice.values, name: part.value}) for part in group.parts]
     return [choice]

@@ -51,6 +51,7 @@ def _kin() -> dict[str, str]:
     return {stem(word): line.split()[0] for line in KIN.split("\n") for word in line.split()}
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A word without its ending: `"calculates"` and `"calculation"` → `"calcul"`."""
     for ending in ("ations", "ation", "ating", "ates", "ated", "ate", "ings", "ing", "ions", "ion", "ies", "ied"):
@@ -68,7 +69,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word for word, _, _ in tokens(text))
 
 
-def tokens(text: str) -> list[tuple[str, int, int]]:
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[tuple[str, int, int], ...]:
     """The telling words with their places, stemmed; names split at `_`, `-` and inner capitals."""
     found = []
     for match in re.finditer(r"[^\W\d_一-鿿]+|\d+|[一-鿿]+", text):
@@ -82,7 +84,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
             if piece.lower() not in STOP:
                 word = stem(piece.lower())
                 found.append((KINDRED.get(word, word), start + offset, start + offset + len(piece)))
-    return found
+    return tuple(found)
 
 
 KINDRED = _kin()
@@ -119,7 +121,7 @@ KINDS = {
     rf"|(?i:\b(?:next|this|coming) {DAY}\b|\b(?:today|tomorrow|yesterday|{DAY})\b)|下?(?:周|星期)[一二三四五六日天]|今天|明天|昨天",
     "time": r"\b\d{1,2}(?::\d\d)?\s?[aApP]\.?[mM]\b\.?|\b\d{1,2}:\d\d\b",
     "id": r"(?<![\w.])(?!\d+(?:st|nd|rd|th|[a-zA-Z]{1,3})\b)(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*(?![\w])",
-    "number": rf"(?<![\w.])[$€£¥]?\s?(?:-|−)?\d[\d,]*(?:\.\d+)?(?:\s?(?:{'|'.join(SCALES)})\b)?|\b(?i:{'|'.join(NUMBER_WORDS)})\b",
+    "number": rf"(?<![\w.])[$€£¥]?\s?(?:-|−)?\d+(?:,\d{{3}})*(?:\.\d+)?(?:\s?(?:{'|'.join(SCALES)})\b)?|\b(?i:{'|'.join(NUMBER_WORDS)})\b",
     "name": rf"(?:{UPPER}|\b\d+(?= [A-Z]))(?:[ ](?:(?:of|of the|de|la|van|von) )?(?:{UPPER}|\d+\b))*",
 }
 DATE = KINDS["date"]

@@ -12,7 +12,7 @@ https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -36,56 +36,28 @@ def estimate(value: Any) -> int:
 
 def count_tokens(body: Mapping[str, Any]) -> int:
     """The input tokens of a request: what `count_tokens` answers, and what `usage` adds up to."""
-    return sum(piece.tokens for piece in _pieces(body))
+    return _measured(body)[0]
 
 
 # The prompt, in the order in which it is read.
 
 
-class _Piece(NamedTuple):
-    part: str  # "tools", "system" or "messages"
-    text: str
-    tokens: int
-    keep: str | None = None  # the `ttl` when a prefix is to be kept up to here
-
-
-def _pieces(body: Mapping[str, Any]) -> list[_Piece]:
-    tools = body.get("tools") or []
+def _prompt(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Every tool and block as `(part, role, block)`; the parts are `"tools"`, `"system"` and `"messages"`."""
+    tools = body.get("tools") or ()
     deferred = {tool["name"]: tool for tool in tools if tool.get("defer_loading") and "name" in tool}
-    pieces = []
-    if tools and (facts := models.facts(body.get("model"))):
-        forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
-        pieces.append(_Piece("tools", "", facts.tool_prompt_tokens[forced]))
-    pieces += [_piece("tools", tool) for tool in tools if not tool.get("defer_loading")]
-    system = body.get("system") or []
-    pieces += [_piece("system", block) for block in content_blocks({"content": system})]
+    for tool in tools:
+        if not tool.get("defer_loading"):
+            yield "tools", "", tool
+    for block in content_blocks({"content": body.get("system")}):
+        yield "system", "", block
     for message in body["messages"]:
         for block in content_blocks(message):
             # The definition of a deferred tool stands in the prompt from where it is first referred to.
-            found = [deferred.pop(name) for name in _references(block) if name in deferred] if deferred else ()
-            pieces.append(_piece("messages", block, message["role"], *found))
-    automatic = body.get("cache_control")
-    if automatic and pieces and not pieces[-1].keep:
-        pieces[-1] = pieces[-1]._replace(keep=automatic.get("ttl") or "5m")
-    return pieces
-
-
-def _piece(part: str, block: Mapping[str, Any], role: str = "", *definitions: Mapping[str, Any]) -> _Piece:
-    text, keep = json.dumps(block), None
-    if '"cache_control"' in text:  # a mark, which moves from turn to turn and is no part of the prompt
-        keep = _ttl(block)
-        text = json.dumps(without_cache_control(block))
-    text = "".join((role, text, *map(json.dumps, definitions)))
-    return _Piece(part, text, (len(text) + 3) // 4, keep)
-
-
-def _ttl(block: Mapping[str, Any]) -> str | None:
-    parts = block.get("content")
-    for marked in (block, *(parts if isinstance(parts, list) else ())):
-        control = marked.get("cache_control") if isinstance(marked, dict) else None
-        if isinstance(control, dict):
-            return control.get("ttl") or "5m"
-    return None
+            for name in _references(block) if deferred else ():
+                if name in deferred:
+                    yield "messages", "", deferred.pop(name)
+            yield "messages", message["role"], block
 
 
 def _references(block: Mapping[str, Any]) -> Iterator[str]:
@@ -94,6 +66,60 @@ def _references(block: Mapping[str, Any]) -> Iterator[str]:
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict) and part.get("type") == "tool_reference":
             yield str(part.get("tool_name"))
+
+
+def _overhead(body: Mapping[str, Any]) -> int:
+    """What the presence of tools costs."""
+    facts = models.facts(body.get("model"))
+    forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
+    return facts.tool_prompt_tokens[forced] if facts and body.get("tools") else 0
+
+
+def _tokens(characters: int) -> int:
+    return (characters + 3) // 4
+
+
+def _measured(body: Mapping[str, Any]) -> tuple[int, bool]:
+    """The tokens of the whole prompt, and whether anything in it is marked."""
+    prompt = list(_prompt(body))
+    blocks = [block for _, _, block in prompt]
+    text = json.dumps(blocks)
+    marked = '"cache_control"' in text
+    if marked:
+        text = json.dumps(without_cache_control(blocks))
+    characters = len(text) - len("[]") + sum(len(role) for _, role, _ in prompt)
+    return _overhead(body) + _tokens(characters), marked or bool(body.get("cache_control"))
+
+
+class _Piece(NamedTuple):
+    """The prompt up to the end of one block."""
+
+    part: str
+    text: str  # of this block alone
+    tokens: int  # of everything so far
+    keep: str | None = None  # the `ttl` when the prefix is to be kept
+
+
+def _pieces(body: Mapping[str, Any]) -> list[_Piece]:
+    pieces, characters, overhead = [], -len(", "), _overhead(body)
+    for part, role, block in _prompt(body):
+        text = json.dumps(without_cache_control(block))
+        characters += len(", ") + len(role) + len(text)
+        pieces.append(_Piece(part, role + text, overhead + _tokens(characters), _ttl(block)))
+    automatic = body.get("cache_control")
+    if automatic and pieces and not pieces[-1].keep:
+        pieces[-1] = pieces[-1]._replace(keep=automatic.get("ttl") or "5m")
+    return pieces
+
+
+def _ttl(block: Mapping[str, Any]) -> str | None:
+    """How long a prefix that ends with this block is kept, when it is marked."""
+    parts = block.get("content")
+    for marked in (block, *(parts if isinstance(parts, list) else ())):
+        control = marked.get("cache_control") if isinstance(marked, dict) else None
+        if isinstance(control, dict):
+            return control.get("ttl") or "5m"
+    return None
 
 
 # The cache.
@@ -129,36 +155,37 @@ class PromptCache:
 
     def use(self, body: Mapping[str, Any]) -> CacheUse:
         """Read what is kept of this prompt, keep what it marks."""
+        total, marked = _measured(body)
+        if not marked:
+            return CacheUse(total)
         pieces = _pieces(body)
         marks = [index for index, piece in enumerate(pieces) if piece.keep]
-        total = sum(piece.tokens for piece in pieces)
-        if not marks:
-            return CacheUse(total)
         facts = models.facts(body.get("model"))
         floor = facts.cache_floor if facts else 1024
-        prefixes = list(_prefixes(body, pieces[: marks[-1] + 1]))
-        read = max((tokens for digest, tokens in prefixes if digest in self.kept), default=0)
+        digests = list(_digests(body, pieces[: marks[-1] + 1] if marks else ()))
+        read = max(
+            (piece.tokens for piece, digest in zip(pieces, digests, strict=False) if digest in self.kept), default=0
+        )
         written, done = {"5m": 0, "1h": 0}, read
         for index in marks:
-            digest, tokens = prefixes[index]
-            if tokens >= floor:
-                self.kept.add(digest)
-                written[str(pieces[index].keep)] += max(0, tokens - done)
-                done = max(done, tokens)
+            piece = pieces[index]
+            if piece.tokens >= floor:
+                self.kept.add(digests[index])
+                written[str(piece.keep)] += max(0, piece.tokens - done)
+                done = max(done, piece.tokens)
         return CacheUse(total - done, read, written["5m"], written["1h"])
 
 
-def _prefixes(body: Mapping[str, Any], pieces: list[_Piece]) -> Iterator[tuple[bytes, int]]:
-    """For each piece the digest and the tokens of the prompt up to there."""
+def _digests(body: Mapping[str, Any], pieces: Iterable[_Piece]) -> Iterator[bytes]:
+    """What tells the prefix up to each piece from any other."""
     digest = hashlib.sha256(str(body.get("model")).encode("utf-8"))
-    tokens, part = 0, None
+    part = None
     for piece in pieces:
         if piece.part == "messages" != part:
             digest.update(json.dumps([body.get(name) for name in _MESSAGE_SETTINGS], sort_keys=True).encode("ascii"))
         part = piece.part
         digest.update(piece.text.encode("ascii", "backslashreplace") + b"\n")
-        tokens += piece.tokens
-        yield digest.digest(), tokens
+        yield digest.digest()
 
 
 # What made it miss.
@@ -174,16 +201,16 @@ def cache_miss_reason(before: Mapping[str, Any] | None, body: Mapping[str, Any])
     if before is None:
         return {"type": "previous_message_not_found"}
     old, new = _pieces(before), _pieces(body)
-    left = sum(piece.tokens for piece in old)
-    changed = "model" if before["model"] != body["model"] else None
+    shared, changed = 0, "model" if before["model"] != body["model"] else None
     for one, other in zip_longest(old, new) if changed is None else ():
         if one is None or (other is None and one.part == "messages"):
             break  # one prompt goes on where the other ends
-        if other is None or one[:2] != other[:2]:
+        if other is None or (one.part, one.text) != (other.part, other.text):
             parts = (one.part, other.part if other else "messages")
             changed = next(part for part in ("tools", "system", "messages") if part in parts)
             break
-        left -= one.tokens
+        shared = one.tokens
     if changed in (None, "messages") and any(before.get(name) != body.get(name) for name in _MESSAGE_SETTINGS):
         return {"type": "unavailable"}
-    return {"type": f"{changed}_changed", "cache_missed_input_tokens": left} if changed else None
+    missed = (old[-1].tokens if old else 0) - shared
+    return {"type": f"{changed}_changed", "cache_missed_input_tokens": missed} if changed else None

@@ -5,6 +5,7 @@ process, `server.py` sends it over HTTP. Both must look the same from the client
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -116,17 +117,11 @@ def crash_answer(error: BaseException, body: bytes = b"") -> Answer:
     )
 
 
-BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-
 def make_id(prefix: str, *parts: object) -> str:
     """An id that looks like the API's and depends on `parts` alone: `make_id("req_011", ...)` → `"req_011C…"`.
 
     Counting from the first underscore it has 24 characters, as the ids seen on the wire.
     """
-    number = int.from_bytes(sha256(repr(parts).encode("utf-8", "surrogatepass")).digest())
-    tail = ""
-    while len(prefix) - prefix.index("_") - 1 + len(tail) < 24:
-        number, digit = divmod(number, 62)
-        tail += BASE62[digit]
-    return prefix + tail
+    digest = sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()
+    tail = b64encode(digest, altchars=b"Aa").decode("ascii")  # letters and digits only
+    return prefix + tail[: 24 - (len(prefix) - prefix.index("_") - 1)]

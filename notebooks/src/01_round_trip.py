@@ -386,7 +386,7 @@ def copies(number):
 
 
 for number in (0, 1, 5, 20):
-    print(f"{number:2} tools: {count(copies(number)):5} tokens")
+    print(f"tools: {number:2}   tokens: {count(copies(number)):5}")
 
 # %% [markdown]
 # Having tools at all costs a few hundred tokens, and each of these about two hundred more. Twenty of them are about
@@ -494,7 +494,7 @@ print(reply.content[-1].text)
 # `run_agent` is the same loop with these days in mind. This is all of it. A `Loop` decides what comes next; the driver
 # does what it says.
 
-# %% tags=["mirrors:course_kit.harness.loop.run_agent"]
+# %% [markdown] tags=["mirrors:course_kit.harness.loop.run_agent"]
 
 # %% [markdown]
 # Tools are now Python functions: `desk_tools` gives the shop's six, definitions made from their signatures. A refund
@@ -516,6 +516,7 @@ print(run.trace)
 # %%
 from course_kit import call as wish_for
 
+shop.reset()
 bad_day = MockProvider(
     [
         wish_for("refund", order="ORD-20260917"),
@@ -633,7 +634,7 @@ print(run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 # prompt, and are paid for on every turn.
 #
 # New words: *tool definition*, `tool_use` block, `tool_result` block, `tool_use_id`, `stop_reason`, `tool_choice`, *turn*,
-# *round trip*. They are in the [glossary](glossary.ipynb).
+# *round trip*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
@@ -648,4 +649,4 @@ print(run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 # - *"You parse the JSON out of the model's answer."* `input` arrives as an object. The work is in the checks, the pairing
 #   and the stop reasons.
 #
-# Next: [02 · Schema design](02_schema_design.ipynb), where a wrong pick turns out to be the description's fault.
+# Next comes schema design (lesson 02), where a wrong pick turns out to be the description's fault.
