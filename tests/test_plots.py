@@ -43,7 +43,7 @@ def bars(ax):
 
 
 def test_messages_grow_request_by_request():
-    ax = plot_messages([FIRST, SECOND])
+    ax = plot_messages({"request 1": FIRST, "request 2": SECOND})
     assert bars(ax) == [
         (1, 0, "user text"),
         (2, 0, "user text"),
@@ -53,18 +53,20 @@ def test_messages_grow_request_by_request():
     ]
     assert {to_hex(p.get_facecolor()).upper() for p in ax.patches} == {plots.KINDS[k][0] for k in list(plots.KINDS)[:4]}
     assert [label.get_text() for label in ax.get_legend().get_texts()] == list(plots.KINDS)[:4]
-    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
-        "The messages list, request by request",
-        "request",
-        "content blocks",
+    assert (ax.get_title(), ax.get_ylabel()) == ("The messages list as it grows", "content blocks")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["request 1", "request 2"]
+    assert ax.description == (
+        "A bar for each state of the messages list, block by block. request 1: 1 (user text). "
+        "request 2: 4 (user text, assistant text, tool_use, tool_result)."
     )
-    assert list(ax.get_xticks()) == [1, 2]
     ends = sorted({segment[0][1] for lines in ax.collections for segment in lines.get_segments()})
     assert ends == [1, 3, 4]  # a line where each message ends
 
 
 def test_other_blocks_have_a_kind_too():
-    ax = plot_messages([[assistant([{"type": "thinking", "thinking": ""}, {"type": "server_tool_use", "id": "s"}])]])
+    ax = plot_messages(
+        {"one": [assistant([{"type": "thinking", "thinking": ""}, {"type": "server_tool_use", "id": "s"}])]}
+    )
     assert bars(ax) == [(1, 0, "other"), (1, 1, "tool_use")]
 
 
@@ -88,23 +90,25 @@ def test_tokens_are_added_up():
 
 def test_given_axes_are_drawn_on_and_returned():
     _, (left, right) = pyplot.subplots(1, 2)
-    assert plot_messages([FIRST], ax=left) is left and plot_cumulative_tokens({"a": [1]}, ax=right) is right
+    assert (
+        plot_messages({"request 1": FIRST}, ax=left) is left and plot_cumulative_tokens({"a": [1]}, ax=right) is right
+    )
     assert len(pyplot.get_fignums()) == 1
 
 
 def test_nothing_to_draw_is_no_error():
-    assert plot_messages([]).get_legend() is None
+    assert plot_messages({}).get_legend() is None
     assert plot_cumulative_tokens({}).get_legend() is None
 
 
 def test_the_same_drawing_is_the_same_bytes_without_date_or_program():
-    one, two = (png(plot_messages([FIRST, SECOND]).figure) for _ in range(2))
+    one, two = (png(plot_messages({"request 1": FIRST, "request 2": SECOND}).figure) for _ in range(2))
     assert one == two and one.startswith(b"\x89PNG")
     assert b"Software" not in one and b"tIME" not in one and b"atplotlib" not in one
 
 
 def test_show_puts_the_words_into_the_output(displayed):
-    ax = plot_messages([FIRST, SECOND])
+    ax = plot_messages({"request 1": FIRST, "request 2": SECOND})
     expected = png(ax.figure)
     show(ax, alt="The list grows from 1 block to 4 <blocks>.")
     (picture, metadata), (words, _) = displayed
@@ -122,13 +126,20 @@ def test_show_takes_a_figure_too(displayed):
 
 def test_show_without_words_is_refused(displayed):
     with pytest.raises(ValueError, match="a figure needs a description"):
-        show(plot_messages([FIRST]), alt=" ")
+        show(plot_messages({"request 1": FIRST}).figure, alt=" ")
     assert displayed == []
+
+
+def test_a_plot_of_ours_describes_itself(displayed):
+    show(plot_cumulative_tokens({"2 tools": [700, 800]}))
+    [picture, _] = displayed
+    words = "Lines of input tokens, added up over the turns. 2 tools ends at 1,500 after turn 2."
+    assert words in str(picture)
 
 
 def test_outside_a_notebook_the_words_are_printed(capsys, monkeypatch):
     monkeypatch.setattr(IPython, "get_ipython", lambda: None)
-    show(plot_messages([FIRST]), alt="One block.")
+    show(plot_messages({"request 1": FIRST}), alt="One block.")
     assert capsys.readouterr().out == "One block.\n"
     assert pyplot.get_fignums() == []
 
@@ -138,7 +149,7 @@ NOTEBOOK = [
     "from course_kit.classroom.checks import check, hint\n"
     "from course_kit.classroom.transcript import transcript\n"
     "messages = [{'role': 'user', 'content': 'hello'}]",
-    "show(plot_messages([messages]), alt='One block.')",
+    "show(plot_messages({'request 1': messages}), alt='One block.')",
     "transcript(messages)",
     "import course_kit.classroom.quiz as module, pathlib, json\n"
     "module.QUIZ_FOLDER = pathlib.Path('.')\n"
@@ -194,7 +205,7 @@ def test_fr29_fr30_a_real_notebook_gives_the_same_outputs_twice(tmp_path, monkey
     assert plain[1:5] == [
         "One block.This picture in words.",
         "[1] user\n  text\n    hello",
-        "Question 01.2 (choose one)\nWho?\n  b) you\n  a) model\n"
+        "Question 01.2 (choose one)\nWho?\n  a) model\n  b) you\n"
         'Run this cell to answer, or write: quiz("01.2").answer("a")',
         "Right.\n  b) you\n     yes",
     ]

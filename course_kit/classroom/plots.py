@@ -8,7 +8,7 @@ import base64
 import html
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +31,18 @@ KINDS = {
 LINES = tuple(zip(("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), "os^Dv", strict=True))
 
 
-def plot_messages(requests: Iterable[Any], ax: "Axes | None" = None) -> "Axes":
-    """The `messages` list as it grows: one bar per request, one piece per content block, a gap between messages."""
+def plot_messages(growth: Mapping[str, Any], ax: "Axes | None" = None) -> "Axes":
+    """The `messages` list as it grows: `{"request 1": messages[:1], "request 2": messages}`.
+
+    One bar for each state of the list, one piece for each content block, a line where a message ends.
+    """
     ax = ax if ax is not None else _new_axes()
-    drawn = set()
+    drawn, told = set(), []
     tallest = bars = 0
-    for bars, messages in enumerate(map(read_messages, requests), 1):
-        height = 0
+    for bars, (label, messages) in enumerate(growth.items(), 1):
+        messages, height = read_messages(messages), 0
+        kinds = [_kind(message["role"], block["type"]) for message in messages for block in message["content"]]
+        told.append(f"{label}: {len(kinds)} ({', '.join(kinds)})")
         for message in messages:
             for block in message["content"]:
                 kind = _kind(message["role"], block["type"])
@@ -48,8 +53,9 @@ def plot_messages(requests: Iterable[Any], ax: "Axes | None" = None) -> "Axes":
                 height += 1
             ax.hlines(height, bars - 0.32, bars + 0.32, color="black", linewidth=2)  # where a message ends
         tallest = max(tallest, height)
-    ax.set(title="The messages list, request by request", xlabel="request", ylabel="content blocks")
-    ax.set(xticks=range(1, bars + 1), ylim=(0, tallest + 1))
+    ax.set(title="The messages list as it grows", ylabel="content blocks", ylim=(0, tallest + 1))
+    ax.set_xticks(range(1, bars + 1), list(growth))
+    ax.description = f"A bar for each state of the messages list, block by block. {'. '.join(told)}."
     ax.yaxis.get_major_locator().set_params(integer=True)
     handles = {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handles:
@@ -70,20 +76,25 @@ def plot_cumulative_tokens(series: Mapping[str, Sequence[int]], ax: "Axes | None
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.grid(axis="y", alpha=0.3)
+    totals = [f"{label} ends at {sum(tokens):,} after turn {len(tokens)}" for label, tokens in series.items()]
+    ax.description = f"Lines of input tokens, added up over the turns. {'. '.join(totals)}."
     if series:
         ax.legend(frameon=False)
     return ax
 
 
-def show(ax: "Axes | Figure", alt: str) -> None:
+def show(ax: "Axes | Figure", alt: str = "") -> None:
     """Show a figure with its description, then close it; outside a notebook the description is printed.
+
+    The plots of this module describe themselves; for one of your own say in `alt` what it shows.
 
     JupyterLab gives a picture no `alt`, whatever its metadata say. So the description is the output's plain text (which
     nbval compares), the metadata's `alt` for converters that read it, and words to unfold below, for everyone.
     """
     from matplotlib import pyplot
 
-    if not alt.strip():
+    alt = alt.strip() or getattr(ax, "description", "")
+    if not alt:
         raise ValueError("a figure needs a description: say in `alt` what it shows and what follows from it")
     figure = ax if hasattr(ax, "savefig") else ax.figure
     if not _in_ipython():

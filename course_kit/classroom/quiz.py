@@ -227,7 +227,9 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
 
         def __init__(self, question: Question, *, shuffle: bool = True):
             Quiz.__init__(self, question, shuffle=shuffle)
-            labels, wide = [f"{option.id}) {option.text}" for option in self.shown], {"width": "auto"}
+            # Labels are plain text: the marks around code would be shown as they are.
+            labels = [f"{option.id}) {option.text}".replace("`", "") for option in self.shown]
+            wide = {"width": "auto"}
             pairs = list(zip(labels, (option.id for option in self.shown), strict=True))
             name = f"Options of question {question.id}"
             if question.kind == "single":

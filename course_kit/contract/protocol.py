@@ -39,10 +39,9 @@ MESSAGES = ("messages",)
 def calls_answered_at_once(request: Request) -> Findings:
     """Every `tool_use` has its `tool_result` in the next turn, ahead of everything else there."""
     for turn, following in _with_next(request.turns):
-        if turn.role == "assistant":
-            calls = [block["id"] for _, block in turn.of_type("tool_use")]
-            answered = {block["tool_use_id"] for _, block in _leading_results(following)} if calls else ()
-            if missing := [id for id in calls if id not in answered]:
+        if turn.role == "assistant" and turn.calls:
+            answered = {block["tool_use_id"] for _, block in _leading_results(following)}
+            if missing := [block["id"] for _, block in turn.calls if block["id"] not in answered]:
                 yield Found(turn.path, _unanswered(missing))
 
 
@@ -64,8 +63,9 @@ def results_have_a_call(request: Request) -> Findings:
     """Every `tool_result` answers a call of the turn right before it."""
     before: Turn | None = None
     for turn in request.turns:
-        calls = {block["id"] for _, block in before.of_type("tool_use")} if before else set()
-        for path, block in turn.of_type("tool_result") if turn.role == "user" else ():
+        results = turn.results if turn.role == "user" else ()
+        calls = {block["id"] for _, block in before.calls} if before and results else ()
+        for path, block in results:
             if block["tool_use_id"] not in calls:
                 yield Found(
                     path,
@@ -80,7 +80,7 @@ def one_result_per_call(request: Request) -> Findings:
     """A call has exactly one result."""
     for turn in request.turns:
         seen: set[str] = set()
-        for path, block in turn.of_type("tool_result"):
+        for path, block in turn.results if len(turn.results) > 1 else ():
             if block["tool_use_id"] in seen:
                 yield Found(
                     path,

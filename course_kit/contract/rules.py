@@ -6,7 +6,7 @@ and `protocol.py` (the conversation), which also says in which order they are tr
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -89,15 +89,19 @@ def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callab
     return make
 
 
-class Turn(NamedTuple):
+@dataclass
+class Turn:
     """Consecutive messages of one role, read as one. `index` is that of its first message.
 
-    `blocks` holds `(path, block)` pairs, the path being the one an error names.
+    `blocks` holds `(path, block)` pairs, the path being the one an error names; `calls` and `results` are those of its
+    blocks that are a `tool_use` or a `tool_result`.
     """
 
     role: str
     index: int
-    blocks: list[tuple[str, Block]]
+    blocks: list[tuple[str, Block]] = field(default_factory=list)
+    calls: list[tuple[str, Block]] = field(default_factory=list)
+    results: list[tuple[str, Block]] = field(default_factory=list)
 
     @property
     def path(self) -> str:
@@ -158,8 +162,15 @@ class Request:
             if isinstance(content, str):
                 content = [{"type": "text", "text": content}] if content else []
             if not turns or turns[-1].role != role:
-                turns.append(Turn(role, index, []))
-            turns[-1].blocks.extend((f"messages.{index}.content.{i}", block) for i, block in enumerate(content))
+                turns.append(Turn(role, index))
+            turn = turns[-1]
+            for position, block in enumerate(content):
+                found = (f"messages.{index}.content.{position}", block)
+                turn.blocks.append(found)
+                if block["type"] == "tool_use":
+                    turn.calls.append(found)
+                elif block["type"] == "tool_result":
+                    turn.results.append(found)
         return turns
 
     @cached_property

@@ -65,9 +65,11 @@ def by_type(names: dict[str, Any], unmodelled: tuple[str, ...] = ()) -> Any:
     for name, shape in names.items():
         union = union | Annotated[shape, Tag(name)]
 
+    accepted = frozenset(unmodelled)
+
     def tag(value: Any) -> str | None:
         type = value.get("type") if isinstance(value, dict) else None
-        return "unmodelled" if type in unmodelled else type
+        return "unmodelled" if isinstance(type, str) and type in accepted else type
 
     return Annotated[union, Discriminator(tag)]
 

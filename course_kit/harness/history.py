@@ -23,13 +23,17 @@ def history_of(message: Message) -> list[Message]:
     """
     if is_cut(message) or message["stop_reason"] == "refusal":
         return []
-    content = [block for block in content_blocks(message) if block["type"] != "text" or block["text"].strip()]
-    first = next((i for i, block in enumerate(content) if block["type"] == "tool_use"), len(content))
-    # subtle: text after a call is refused when it goes back, and accepted ahead of the call (recorded 2026-05).
-    moved = content[:first] + [block for block in content[first:] if block["type"] == "text"]
-    if message["stop_reason"] == "tool_use":
-        moved += [block for block in content[first:] if block["type"] != "text"]
-    return turn(moved)
+    ahead: list[Block] = []
+    calls: list[Block] = []  # from the first call on, with the thinking between them
+    for block in content_blocks(message):
+        if block["type"] == "text":
+            # subtle: text after a call is refused when it goes back, and accepted ahead of the call (recorded 2026-05).
+            ahead += [block] if block["text"].strip() else []
+        elif calls or block["type"] == "tool_use":
+            calls.append(block)
+        else:
+            ahead.append(block)
+    return turn(ahead + calls if message["stop_reason"] == "tool_use" else ahead)
 
 
 def turn(content: list[Block]) -> list[Message]:

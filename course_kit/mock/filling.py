@@ -19,8 +19,9 @@ from .spans import Span
 
 __all__ = ["as_wanted", "day_of", "fill", "fits", "merged", "options"]
 
-DEEPEST = 6  # levels of nesting that are filled; deeper ones only as far as they are required
-TRIES = 20
+TRIES = 8  # whole values that are tried, each with other branches of a union
+ROOM = 2_000  # parts of one value: a schema that requires itself for ever ends here
+LONGEST = 10_000  # characters, or items; nobody needs more
 FORMATS = {
     "date": "2026-09-20",
     "time": "09:00:00Z",
@@ -122,206 +123,178 @@ def day_of(written: str, today: date | None = None) -> date | None:
 
 
 def fill(schema: Any, given: Any = NOTHING, *, seed: object = 0) -> Any:
-    """A value that fits the schema, keeping of `given` what can be kept.
+    """A value that fits the schema, keeping of `given` what can be kept; if none is found, the last one tried.
 
     `fill({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]})` → `{"n": 3}`
     """
-    draw = random.Random(f"{seed}")
-    for attempt in range(TRIES):
-        value = _value(schema, given, _Place(schema, draw, attempt))
-        if fits(schema, value):
-            return value
-        if attempt == TRIES // 2:
-            given = NOTHING  # what the conversation says does not go together: better a whole value than a true one
+    value = None
+    for kept in (given, NOTHING):  # what was said may not go together: better a whole value than a true one
+        for attempt in range(TRIES):
+            value = _Filler(schema, random.Random(f"{seed}"), attempt).value(schema, kept)
+            if fits(schema, value):
+                return value
     return value
 
 
-class _Place:
-    """Where we are in the schema: its root for `$ref`, the way down, and how often it was tried already."""
-
-    def __init__(self, root: Any, draw: random.Random, attempt: int, depth: int = 0):
-        self.root, self.draw, self.attempt, self.depth = root, draw, attempt, depth
-
-    def below(self) -> "_Place":
-        return _Place(self.root, self.draw, self.attempt, self.depth + 1)
-
-
-def merged(schema: Any, root: Any, choice: int = 0, depth: int = 0) -> dict[str, Any]:
-    """A schema with `$ref`, `allOf` and one branch of `anyOf`/`oneOf` written into it: `choice` says which branch."""
-    if not isinstance(schema, Mapping) or depth > 2 * DEEPEST:
+def merged(schema: Any, root: Any, branch: int = 0, depth: int = 0) -> dict[str, Any]:
+    """A schema with its `$ref`, its `allOf` and one branch of its `anyOf` or `oneOf` written into it."""
+    if not isinstance(schema, Mapping) or depth > 10:
         return {}
-    parts = [schema.get("allOf") or []]
+    parts = list(schema.get("allOf") or ())
     for key in ("anyOf", "oneOf"):
         if branches := schema.get(key):
-            # A branch that ends comes before one that goes deeper or says nothing.
-            order = sorted(
-                branches, key=lambda branch: (depth > 1 and "$ref" in str(branch), branch == {"type": "null"})
-            )
-            parts.append([order[choice % len(order)]])
+            # What says something comes before null, what ends before what refers on.
+            order = sorted(branches, key=lambda one: (one == {"type": "null"}, "$ref" in str(one)))
+            parts.append(order[branch % len(order)])
     if "$ref" in schema:
-        parts.append([_target(schema["$ref"], root)])
+        parts.append(_target(schema["$ref"], root))
     result: dict[str, Any] = {}
-    for part in [*(branch for branches in parts for branch in branches), schema]:
-        flat = part if part is schema else merged(part, root, choice, depth + 1)
+    for flat in [*(merged(part, root, branch, depth + 1) for part in parts), schema]:
         for key, value in flat.items():
-            if key == "properties":
-                value = {**result.get(key, {}), **value}
-            elif key == "required":
-                value = list(dict.fromkeys([*result.get(key, []), *value]))
-            elif key == "enum" and key in result:
-                value = [option for option in value if option in result[key]]
-            elif key in ("minimum", "minLength", "minItems") and key in result:
-                value = max(value, result[key])
-            elif key in ("maximum", "maxLength", "maxItems") and key in result:
-                value = min(value, result[key])
-            result[key] = value
+            result[key] = JOIN.get(key, lambda old, new: new)(result[key], value) if key in result else value
     return result
+
+
+# What holds when two schemas both speak.
+JOIN = {
+    "properties": lambda old, new: {**old, **new},
+    "required": lambda old, new: list(dict.fromkeys([*old, *new])),
+    "enum": lambda old, new: [option for option in old if option in new],
+    **dict.fromkeys(("minimum", "minLength", "minItems"), max),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems"), min),
+}
 
 
 def _target(reference: str, root: Any) -> Any:
     found = root
-    for step in reference.removeprefix("#").split("/")[1:]:
+    for step in reference.split("/")[1:]:
         step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list):
-            found = found[int(step)]
+        if isinstance(found, Mapping):
+            found = found.get(step, {})
         else:
-            found = found.get(step, {}) if isinstance(found, Mapping) else {}
+            found = found[int(step)] if isinstance(found, list) and step.isdecimal() and int(step) < len(found) else {}
     return found
 
 
-def _value(schema: Any, given: Any, place: _Place) -> Any:
-    node = merged(schema, place.root, place.attempt, place.depth)
-    if given is not NOTHING and not isinstance(given, dict) and fits(schema, given, place.root):
-        return given
-    if not isinstance(given, dict):
-        for value in _offered(node):
-            if fits(schema, value, place.root):
-                return value
-    type = _type(node)
-    if type == "object":
-        return _object(node, given if isinstance(given, dict) else {}, place)
-    if type == "array":
-        return _array(node, place)
-    if type in ("integer", "number"):
-        return _number(node, type)
-    if type == "string":
-        return _string(node, place)
-    return {"boolean": False, "null": None}.get(type, "")
+class _Filler:
+    """One attempt at one value. `attempt` chooses the branches of unions."""
 
+    def __init__(self, root: Any, draw: random.Random, attempt: int):
+        self.root, self.draw, self.attempt, self.room = root, draw, attempt, ROOM
 
-def _offered(node: Mapping[str, Any]) -> Iterator[Any]:
-    if "const" in node:
-        yield node["const"]
-    yield from node.get("examples") or ()
-    if "default" in node:
-        yield node["default"]
-    yield from node.get("enum") or ()
+    def value(self, schema: Any, given: Any = NOTHING) -> Any:
+        self.room -= 1
+        if self.room < 0:
+            return None
+        node = merged(schema, self.root, self.attempt)
+        type = _type(node)
+        if given is not NOTHING and fits(schema, given, self.root):
+            return given
+        if not (type == "object" and isinstance(given, dict)):
+            offered = [*([node["const"]] if "const" in node else ()), *(node.get("examples") or ())]
+            offered += [*([node["default"]] if "default" in node else ()), *(node.get("enum") or ())]
+            for one in offered:
+                if fits(schema, one, self.root):
+                    return one
+        if type == "object":
+            return self.object(node, given if isinstance(given, dict) else {})
+        if type == "array":
+            return self.array(node)
+        if type in ("integer", "number"):
+            return _number(node, type)
+        if type == "string":
+            return self.string(node)
+        return False if type == "boolean" else None
+
+    def object(self, node: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        """The required fields and what was given; more only where `minProperties` wants it."""
+        properties, more = node.get("properties") or {}, node.get("additionalProperties", True)
+        required = list(node.get("required") or ())
+        kept = [name for name in given if name in properties or more is not False]
+        spare = [name for name in properties if name not in required and name not in kept]
+        spare += [f"field_{number}" for number in range(1, 10) if more is not False]
+        lacking = node.get("minProperties", 0) - len({*required, *kept})
+        names = dict.fromkeys([*required, *kept, *spare[: max(lacking, 0)]])
+        # In the order of the definition, as a grammar would write them.
+        order = [*(name for name in properties if name in names), *(name for name in names if name not in properties)]
+        result = {}
+        for name in order:
+            before = self.room
+            result[name] = self.value(properties.get(name, more), given.get(name, NOTHING))
+            if (
+                name not in required
+                and name in kept
+                and before >= 0
+                and not fits(properties.get(name, more), result[name], self.root)
+            ):
+                del result[name]
+        return result
+
+    def array(self, node: Mapping[str, Any]) -> list[Any]:
+        first = node.get("prefixItems") or []
+        least = max(node.get("minItems", 0), 1 if "contains" in node else 0)
+        items: list[Any] = []
+        for index in range(min(least, LONGEST)):
+            schema = first[index] if index < len(first) else node.get("items", node.get("contains", {}))
+            value = self.value(schema)
+            if node.get("uniqueItems") and value in items:
+                value = self.another(schema, items)
+            items.append(value)
+        return items
+
+    def another(self, schema: Any, items: list[Any]) -> Any:
+        """One more value, equal to none so far."""
+        node = merged(schema, self.root, self.attempt)
+        tries = [*(node.get("examples") or ()), *(node.get("enum") or ())]
+        tries += [one + step for one in items if isinstance(one, int | float) for step in range(1, len(items) + 2)]
+        tries += [f"{one}{len(items)}" for one in items if isinstance(one, str)]
+        tries += [self.string(node) for _ in range(TRIES)]
+        return next((one for one in tries if one not in items and fits(schema, one, self.root)), None)
+
+    def string(self, node: Mapping[str, Any]) -> str:
+        if "pattern" in node and (found := self.matching(node)):
+            return found
+        if node.get("format") == "uuid":
+            return str(uuid.UUID(int=self.draw.getrandbits(128), version=4))
+        text = FORMATS.get(node.get("format", ""), "text")
+        return text.ljust(min(node.get("minLength", 0), LONGEST), "x")[: node.get("maxLength", LONGEST)]
+
+    def matching(self, node: Mapping[str, Any]) -> str | None:
+        """A text for a `pattern`, within its lengths; None where Python's syntax has no such thing."""
+        import rstr
+
+        repeats = math.prod(int(times) for times in re.findall(r"\{(?:\d*,)?(\d{1,9})\}", node["pattern"]))
+        short = re.sub(r"(?<!\\)[*+](?![^\[]*\])", "{1,8}", node["pattern"])
+        for pattern in (short, node["pattern"]) if repeats <= LONGEST else ():
+            for _ in range(TRIES):
+                try:
+                    text = rstr.Rstr(self.draw).xeger(pattern)
+                except Exception:  # what it cannot write, it refuses in many ways
+                    break
+                if fits({key: node[key] for key in ("pattern", "minLength", "maxLength") if key in node}, text):
+                    return text
+        return None
 
 
 def _type(node: Mapping[str, Any]) -> str:
     type = node.get("type")
     if isinstance(type, list):
         type = next((one for one in type if one != "null"), "null")
-    if type:
-        return type
     hints = {"object": ("properties", "required"), "array": ("items", "minItems"), "number": ("minimum", "maximum")}
-    return next((name for name, keys in hints.items() if any(key in node for key in keys)), "string")
-
-
-def _object(node: Mapping[str, Any], given: dict[str, Any], place: _Place) -> dict[str, Any]:
-    properties = node.get("properties") or {}
-    wanted = [name for name in properties if name in given or name in (node.get("required") or ())]
-    result = {name: _value(properties[name], given.get(name, NOTHING), place.below()) for name in wanted}
-    more = node.get("additionalProperties", True)
-    for name in node.get("required") or ():
-        if name not in result:
-            result[name] = _value(more, given.get(name, NOTHING), place.below())
-    if more is not False:
-        result |= {name: value for name, value in given.items() if name not in result}
-    for number in range(node.get("minProperties", 0) - len(result)):
-        name = next((name for name in properties if name not in result), f"field_{number + 1}")
-        result[name] = _value(properties.get(name, more), NOTHING, place.below())
-    return result
-
-
-def _array(node: Mapping[str, Any], place: _Place) -> list[Any]:
-    least = max(node.get("minItems", 0), 1 if "contains" in node else 0)
-    if place.depth < DEEPEST and not node.get("maxItems") == 0:
-        least = max(least, 0 if place.attempt % 2 else 1 if "enum" in str(node.get("items")) else 0)
-    fixed = node.get("prefixItems") or []
-    items: list[Any] = []
-    for index in range(max(least, len(fixed)) if least else 0):
-        schema = fixed[index] if index < len(fixed) else node.get("items", node.get("contains", {}))
-        value = _value(schema, NOTHING, place.below())
-        if node.get("uniqueItems") and value in items:
-            value = _other(schema, value, items, place)
-        items.append(value)
-    return items
-
-
-def _other(schema: Any, value: Any, items: list[Any], place: _Place) -> Any:
-    """One more value, equal to none so far."""
-    node = merged(schema, place.root)
-    tries = list(_offered(node))
-    if isinstance(value, int | float):
-        tries += [value + step for step in range(1, len(items) + 2)]
-    if isinstance(value, str):
-        tries += [f"{value}{len(items) + 1}", _string({**node, "minLength": len(value) + len(items)}, place)]
-    return next((one for one in tries if one not in items and fits(schema, one, place.root)), value)
+    return type or next((name for name, keys in hints.items() if any(key in node for key in keys)), "string")
 
 
 def _number(node: Mapping[str, Any], type: str) -> int | float:
-    low, high = node.get("minimum"), node.get("maximum")
+    """The number nearest to 1 that is allowed."""
     step = node.get("multipleOf")
     grain = step or (1 if type == "integer" else 0.5)
-    if (above := node.get("exclusiveMinimum")) is not None:
-        low = max(value for value in (low, math.floor(above / grain) * grain + grain) if value is not None)
-    if (below := node.get("exclusiveMaximum")) is not None:
-        high = min(value for value in (high, math.ceil(below / grain) * grain - grain) if value is not None)
-    value = (
-        1
-        if low is None and high is None
-        else low
-        if low is not None and low > 0
-        else min(high, 1)
-        if high is not None
-        else 1
-    )
-    if low is not None:
-        value = max(value, low)
+    low, high = node.get("minimum", -math.inf), node.get("maximum", math.inf)
+    if "exclusiveMinimum" in node:
+        low = max(low, math.floor(node["exclusiveMinimum"] / grain) * grain + grain)
+    if "exclusiveMaximum" in node:
+        high = min(high, math.ceil(node["exclusiveMaximum"] / grain) * grain - grain)
+    value = min(max(1, low), high)
     if step:
         value = math.ceil(value / step) * step
-    if type == "integer" or value == int(value):
-        value = math.ceil(value)
-    return value
-
-
-def _string(node: Mapping[str, Any], place: _Place) -> str:
-    if "pattern" in node and (found := _matching(node, place)) is not None:
-        return found
-    if node.get("format") == "uuid":
-        return str(uuid.UUID(int=place.draw.getrandbits(128), version=4))
-    text = FORMATS.get(node.get("format", ""), "text")
-    least, most = node.get("minLength", 0), node.get("maxLength", math.inf)
-    return text.ljust(least, "x")[: int(min(most, 10_000))] if len(text) > most or len(text) < least else text
-
-
-def _matching(node: Mapping[str, Any], place: _Place) -> str | None:
-    """A string for a `pattern`, within its lengths; None for what Python's `re` cannot read."""
-    import rstr
-
-    least, most = node.get("minLength", 0), node.get("maxLength", 200)
-    try:
-        compiled = re.compile(node["pattern"])
-    except re.error:
-        return None
-    bounded = re.sub(r"(?<!\\)[*+](?!\])", "{1,8}", node["pattern"])
-    for pattern in (bounded, node["pattern"]):
-        for _ in range(TRIES):
-            try:
-                text = rstr.Rstr(place.draw).xeger(pattern)
-            except Exception:  # it writes most of what `re` reads; what it cannot, it refuses in many ways
-                break
-            if least <= len(text) <= most and compiled.search(text):
-                return text
-    return None
+        value -= step if value > high else 0
+    return math.ceil(value) if type == "integer" or value == int(value) else value

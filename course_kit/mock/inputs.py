@@ -104,14 +104,11 @@ def near(field: Field, text: str, start: int, end: int) -> float:
 
 def by_pattern(field: Field, text: str) -> Iterator[Candidate]:
     """A `pattern` finds its value anywhere: `^ORD-[0-9]{8}$` in "refund ORD-20260917"."""
-    pattern = field.node.get("pattern", "").removeprefix("^").removesuffix("$")
-    try:
-        found = re.finditer(rf"(?<![A-Za-z0-9-])(?:{pattern})(?![A-Za-z0-9])", text) if pattern else ()
-    except re.error:
-        return
-    for match in found:
-        if match[0]:
-            yield Candidate(4 + near(field, text, *match.span()), match[0], *match.span(), "matches its pattern")
+    for match in re.finditer(r"[^\s,;()\"'`，。、；：！？「」《》一-鿿]+", text) if "pattern" in field.item else ():
+        value = match[0].rstrip(".:!?")
+        if value and field.item.get("type") == "string" and fits(field.item, value):
+            score = 4 + near(field, text, *match.span())
+            yield Candidate(score, [value] if field.type == "array" else value, *match.span(), "matches its pattern")
 
 
 def by_option(field: Field, text: str) -> Iterator[Candidate]:
@@ -161,14 +158,16 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
     dated = field.is_about(DATED) or "date" in str(field.item.get("format"))
     for position, span in enumerate(spans(text)):
         score = -position / 100  # of equals, the first
-        if span.kind == "name" and text[: span.start].endswith("("):
-            continue  # "population size (Ne)" explains the words before it
+        if span.kind == "name" and ("pattern" in field.item or text[: span.start].endswith("(")):
+            continue  # a name has no pattern; "population size (Ne)" explains the words before it
         if span.kind == "list":
             numbers = all(isinstance(one, int | float) for one in span.value)
             if field.type != "array" or numbers != numeric:
                 continue
             score += 3
-        elif field.type not in ("string", "integer", "number", "array") or (numeric != (span.kind == "number") and numeric):
+        elif field.type not in ("string", "integer", "number", "array") or (
+            numeric != (span.kind == "number") and numeric
+        ):
             continue
         elif numeric:
             score += 1.5 + bool(words(span.unit) & (field.words | field.about))
@@ -178,7 +177,8 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
             score += 3 - 1.5 * (field.is_about("time") != (span.kind == "time"))
         else:
             score += {"quoted": 2.0, "name": 1.5, "id": 1.5}.get(span.kind, 0.3)
-            score += bool((field.words | field.about) & SUITS.get(span.kind, set()))
+            suits = SUITS.get(span.kind, frozenset())
+            score += 1 if field.words & suits else 0.5 if field.about & suits else 0
             own = words(text[span.start : span.end])
             if own & field.words and span.kind in ("name", "id"):
                 score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
@@ -188,12 +188,15 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
                     score += 2.5 if field.is_about(names) else 1 if field.about & words(names) else -1
         score += near(field, text, span.start, span.end)
         value = as_wanted(span, field.name, field.node, today)
+        score -= 1.5 * ("pattern" in field.item and not fits(field.item, value))
         yield Candidate(score, value, span.start, span.end, f"{span.kind} span")
 
 
 def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Iterator[Candidate]:
     """A required free text takes words left over: those in no span, and that the tool does not use itself."""
-    free = field.required and field.item.get("type") == "string" and not {"enum", "pattern", "format"} & field.item.keys()
+    free = (
+        field.required and field.item.get("type") == "string" and not {"enum", "pattern", "format"} & field.item.keys()
+    )
     runs: list[tuple[int, int]] = []
     for word, start, end in tokens(text) if free else ():
         if word in own or word in GENERIC or any(span.start <= start < span.end for span in spans(text)):
@@ -204,8 +207,10 @@ def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Itera
         else:
             runs.append((start, end))
     for start, end in runs:
-        score = 0.2 + near(field, text, start, end) / 3 + (end - start) / 200
-        yield Candidate(score, [text[start:end]] if field.type == "array" else text[start:end], start, end, "words left over")
+        score = 0.8 + near(field, text, start, end) / 3 + (end - start) / 200
+        yield Candidate(
+            score, [text[start:end]] if field.type == "array" else text[start:end], start, end, "words left over"
+        )
 
 
 RULES = (by_pattern, by_option, by_mention, by_span, by_rest)

@@ -76,7 +76,7 @@ def tokens(text: str) -> tuple[tuple[str, int, int], ...]:
     for match in re.finditer(r"[^\W\d_一-鿿]+|\d+|[一-鿿]+", text):
         run, start = match[0], match.start()
         if "一" <= run[0] <= "鿿":
-            parts = re.finditer(r"[^的了和与在请给我你吗呢是把也]+", run)
+            parts = re.finditer(r"(?:(?!怎么样?|什么|如何|多少)[^的了和与在请给我你吗呢是把也])+", run)
             pieces = [(p[0][i : i + 2], p.start() + i) for p in parts for i in range(max(1, len(p[0]) - 1))]
         else:
             pieces = [(part[0], part.start()) for part in re.finditer(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", run)]
@@ -217,7 +217,8 @@ def clauses(text: str) -> list[str]:
         if span.kind in ("quoted", "url", "email", "path", "number", "list", "name", "time"):
             shielded = shielded[: span.start] + "x" * (span.end - span.start) + shielded[span.end :]
     cuts = re.finditer(
-        r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |\band (?=(?:{VERBS})\b)|(?:然后|另外|还有|同时|并且|再)", shielded
+        r"[.!?;\n]\s+|[。！？；]|\b(?:and )?(?:then|also)\b|, and |\band (?=(?:{VERBS})\b)|(?:然后|另外|还有|同时|并且|再)",
+        shielded,
     )
     places = [0, *(match.end() for match in cuts), len(text)]
     return [part for start, end in zip(places, places[1:], strict=False) if (part := text[start:end].strip())]

@@ -170,12 +170,7 @@ print(final.content[-1].text)
 from course_kit import plot_messages
 
 finished = [*messages, {"role": "assistant", "content": final.to_dict()["content"]}]
-history = [messages[:1], messages, finished]
-show(
-    plot_messages(history),
-    alt="Three bars. Request 1 holds one block, the user's text. Request 2 holds three: the text, the tool_use, the "
-    "tool_result. The finished conversation holds four, with the assistant's text on top. Nothing is ever taken away.",
-)
+show(plot_messages({"request 1": messages[:1], "request 2": messages, "afterwards": finished}))
 
 # %% [markdown]
 # Step through the same conversation block by block. Watch the id: it is the only thread between call and result.
@@ -292,19 +287,22 @@ for reason, action in STOP_REASONS.items():
 # turn, and log it.
 #
 # Two of them are dangerous, because the reply looks complete. Here the same answer is cut by `max_tokens` in the middle
-# of the call. **Guess first:** will `input` be broken JSON?
+# of the call, and then refused. **Guess first:** will `input` be broken JSON?
 
 # %%
 from course_kit import MockProvider, Simulated
 from course_kit.mock import faults
 
-cut_short = MockProvider(Simulated(), faults=faults.max_tokens(at=0.6)).client()
-cut = cut_short.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=[question])
-print(cut.stop_reason, cut.content[-1].input)
+for fault in (faults.max_tokens(at=0.6), faults.refusal()):
+    provider = MockProvider(Simulated(), faults=fault)
+    broken = provider.client().messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=[question]
+    )
+    print(broken.stop_reason, broken.content[-1].input)
 
 # %% [markdown]
-# It is a perfectly good dict with something missing. Only `stop_reason` tells. **Calls of a turn that ended in
-# `max_tokens` or `refusal` are never run.**
+# Two perfectly good dicts. In the first something is missing; in the second nothing is, and still the model has declined.
+# Only `stop_reason` tells. **Calls of a turn that ended in `max_tokens` or `refusal` are never run.**
 
 # %% tags=["quiz"]
 quiz("01.4")
@@ -418,13 +416,7 @@ series = {
 # %%
 from course_kit import plot_cumulative_tokens
 
-total = {label: sum(tokens) for label, tokens in series.items()}
-show(
-    plot_cumulative_tokens(series),
-    alt=f"Input tokens read anew, added up over eight turns. With 20 tools the line rises steeply to {total['20 tools']:,}. "
-    f"With the same tools cached it jumps once and then rises little, to {total['20 tools, cached']:,}. "
-    f"With 2 tools it ends at {total['2 tools']:,}.",
-)
+show(plot_cumulative_tokens(series))
 
 # %% [markdown]
 # Caching makes the repetition cheap, not free: what is read from the cache is billed too, at a lower price. And the
@@ -491,8 +483,10 @@ print(reply.content[-1].text)
 # - The turn is cut by `max_tokens`. The last turn of the list then holds a call without a result, and the
 #   conversation can never be continued.
 #
-# `run_agent` is the same loop with these days in mind. This is all of it. A `Loop` decides what comes next; the driver
-# does what it says.
+# `run_agent` is the same loop with these days in mind, and this is all of it. A `Loop` decides what comes next, and the
+# driver does what it says: ask the model, or run calls. `prepare` finds the tool and checks the input, `decide` asks for
+# approval, `run_call` runs the function. Whatever fails on the way becomes an error result. (The `Loop` itself is 150
+# lines in `course_kit/harness/loop.py`, and worth an evening.)
 
 # %% [markdown] tags=["mirrors:course_kit.harness.loop.run_agent"]
 
