@@ -663,7 +663,7 @@ def test_fr27_the_same_lines_run_in_a_notebook():
 
 def test_fr27_the_same_lines_run_in_a_script():
     code = f"{SETUP}\n{PLAIN}\nasync def main():\n    {AWAITED}\nasyncio.run(main())\n"
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-W", "error::RuntimeWarning", "-c", code], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == (2 * SAID, "")
 
 
@@ -734,6 +734,22 @@ def test_two_lost_replies_end_the_run_and_run_nothing(fault, notes):
     assert_legal(run)
 
 
+@pytest.mark.parametrize(
+    "fault", [faults.cut(0.6), faults.stall(0.6), faults.end_early(0.6)], ids=["cut", "stall", "end"]
+)
+def test_a_stream_that_breaks_off_is_a_lost_reply(fault, notes):
+    provider = provider_with(fault, steps=[call("note", word="lost"), call("note", word="one"), "Done."])
+    client = provider.client(max_retries=0)
+
+    def ask(request):
+        with client.messages.stream(**request) as stream:
+            return stream.get_final_message()
+
+    run = run_agent(ask, messages="Note.", tools=[notes.note])
+    assert (len(provider.requests), notes.taken, run.stopped) == (3, ["one"], "end_turn")
+    assert provider.report() and provider.requests[0].body == provider.requests[1].body
+
+
 def test_a_body_that_ends_anywhere_is_a_lost_reply():
     whole = len(
         json.dumps(
@@ -791,6 +807,9 @@ def test_an_exception_of_a_function_comes_through():
     ("client", "says"),
     [
         pytest.param("claude", "`client` is str: give an anthropic client or a function", id="no_client"),
+        pytest.param(
+            anthropic.AsyncAnthropic(api_key="none"), "is to be awaited: call `await run_agent_as", id="async"
+        ),
         pytest.param(lambda request: None, "reply is None: a message has `content` and `stop_reason`", id="none"),
         pytest.param(lambda request: {"content": "Hi."}, r"reply is .*`stop_reason`", id="no_stop_reason"),
         pytest.param(lambda request: "<html>", "reply is '<html>': a message has", id="text"),

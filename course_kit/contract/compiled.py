@@ -1,7 +1,7 @@
 """A schema, compiled once: whether values fit it or a part of it, and which parts speak about a value.
 
-The engine is `jsonschema-rs`. A part is a dict inside the schema (or `True`, `False`) and is known by its identity.
-How inputs are read and what comes back is next door in `schema.py`, how a refusal is explained in `explain.py`.
+The engine is `jsonschema-rs`. A part is a schema inside the schema and is known by its identity. How an input is read
+and what comes back is next door in `schema.py`, how a refusal is explained in `explain.py`.
 """
 
 import json
@@ -10,31 +10,29 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, unquote
 
 from course_kit.errors import CourseKitError
 
-from .strict import as_list, pointer, ref_path, walk_schema
-from .words import TYPES, Path, cut, options_of, path_text, quoted, received
+from .strict import as_list, walk_schema
+from .words import TYPES, cut, options_of, path_text, quoted, received
 
 __all__ = ["CompiledSchema", "SchemaError", "compiled", "schema_problem", "valid"]
 
 MAX_BACKTRACKS = 100_000  # for a `pattern` with look-around, about 5 ms; other patterns take linear time anyway
 
+# What the schemas `True` and `False` say, as dicts.
+ALWAYS: dict[str, Any] = {}
+NEVER: dict[str, Any] = {"not": {}}
 _ADDRESS = "tool:///schema"  # under which the engine knows the schema, to compile parts of it
-_NOTHING = object()
-_BOOLEANS: dict[bool, dict[str, Any]] = {True: {}, False: {"not": {}}}  # what they say, as dicts
 
 
 class SchemaError(CourseKitError, ValueError):
     """A schema that is not valid draft 2020-12, or refers to something that is not there."""
 
 
-# One entry for each content of a schema.
-
-
 def compiled(schema: Any) -> "CompiledSchema":
-    """The schema compiled, from a bounded cache; see its `problem` before anything else."""
+    """The schema compiled, from a bounded cache; look at its `problem` first."""
     return _compiled(_key(schema))
 
 
@@ -54,45 +52,39 @@ def schema_problem(schema: Any) -> str | None:
     return _schema_problem(_key(schema))
 
 
-def _key(schema: Any) -> bytes | str:
-    """The whole content, so that a dict that was changed is another schema.
+# The caches are keyed by content, so that a dict that was changed is another schema.
 
-    `marshal` writes it in about 1 µs, four times faster than `json`; version 2, since later ones write equal content
-    in several ways. What it cannot write (subclasses of dict) goes through `json`.
-    """
+
+def _key(schema: Any) -> bytes:
+    """`marshal` writes a schema in about 1 µs, four times faster than `json`; in version 2 always in the same way."""
     try:
         return marshal.dumps(schema, 2)
-    except ValueError:
-        try:
-            return json.dumps(schema, allow_nan=False)
-        except (TypeError, ValueError, RecursionError):
-            return "null"
+    except ValueError:  # what is not plain, such as a subclass of dict
+        return marshal.dumps(_as_it_travels(schema), 2)
 
 
-def _own_copy(key: bytes | str) -> Any:
-    """The schema as it travels: tuples are arrays. None where it cannot travel, as with NaN or bytes in it."""
+def _as_it_travels(schema: Any) -> Any:
+    """A copy where tuples are arrays; None if it cannot travel, as with NaN or bytes in it."""
     try:
-        return json.loads(json.dumps(marshal.loads(key), allow_nan=False) if isinstance(key, bytes) else key)
+        return json.loads(json.dumps(schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         return None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(key: bytes | str) -> "CompiledSchema":
-    return CompiledSchema(_own_copy(key), _schema_problem(key))
+def _compiled(key: bytes) -> "CompiledSchema":
+    return CompiledSchema(_as_it_travels(marshal.loads(key)), _schema_problem(key))
 
 
 # Larger than the other cache: one request may bring 10,000 tools, and every turn brings them again.
 @lru_cache(maxsize=16_384)
-def _schema_problem(key: bytes | str) -> str | None:
-    schema = _own_copy(key)
+def _schema_problem(key: bytes) -> str | None:
+    schema = _as_it_travels(marshal.loads(key))
     if not isinstance(schema, dict | bool):
         return "a schema must be a JSON object that holds nothing but JSON"
-    from jsonschema_rs import Draft202012Validator
-
     invalid = None
     try:
-        Draft202012Validator(schema, **_options())
+        _engine(schema)
     except ValueError as error:
         invalid = _why_invalid(error)
         if _kind(error) != "Referencing":
@@ -100,18 +92,21 @@ def _schema_problem(key: bytes | str) -> str | None:
     return next(_reference_problems(schema), invalid)  # our own words for a reference name its place, too
 
 
-def _options() -> dict[str, Any]:
-    from jsonschema_rs import FancyRegexOptions
+def _engine(schema: Any, root: Any = None) -> Any:
+    """The engine's validator; references to `_ADDRESS` lead into `root`. Nothing is ever fetched."""
+    from jsonschema_rs import Draft202012, Draft202012Validator, FancyRegexOptions, Registry
 
-    bounded = FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
-    return {"validate_formats": True, "retriever": _refuse, "pattern_options": bounded}
+    def refuse(address: str) -> None:
+        raise ValueError(f"{address} is not fetched")
+
+    options = {"pattern_options": FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS), "retriever": refuse}
+    if root is not None:
+        options["registry"] = Registry([(_ADDRESS, root)], draft=Draft202012, retriever=refuse)
+    return Draft202012Validator(schema, validate_formats=True, **options)
 
 
-def _refuse(address: str) -> None:
-    raise ValueError(f"{address} is not fetched")
-
-
-# What is wrong with a schema.
+def _kind(error: ValueError) -> str:
+    return type(getattr(error, "kind", None)).__name__
 
 
 def _why_invalid(error: ValueError) -> str:
@@ -122,41 +117,46 @@ def _why_invalid(error: ValueError) -> str:
     if kind == "Referencing":
         name = re.search(r"'([^']*)'", error.message)
         return f"a reference to {quoted(name.group(1) if name else '', 120)} points to nothing in this schema"
+    wanted = " or ".join(TYPES[name] for name in error.kind.types) if kind == "Type" else "what draft 2020-12 allows"
+    wanted = "a schema" if wanted == f"{TYPES['boolean']} or an object" else wanted
     rules = {
         "items": "`items` is one schema, a list of schemas is written as `prefixItems`",
         "required": "`required` is a list of names and stands beside `properties`",
         "type": f"`type` is one of {', '.join(TYPES)}, or a list of them",
         "pattern": f"{quoted(str(error.instance))} is not a regular expression that can be checked",
     }
-    types = set(error.kind.types) if kind == "Type" else set()
-    schema_or = {"boolean", "object"}
-    wanted = "a schema" if types == schema_or else " or ".join(TYPES[name] for name in types)
-    general = f"this must be {wanted or 'what draft 2020-12 allows'}, not {received(error.instance)}"
-    return _at(path) + rules.get(path[-1] if path else "", general)
-
-
-def _kind(error: ValueError) -> str:
-    return type(getattr(error, "kind", None)).__name__
+    return _at(path) + rules.get(path[-1] if path else "", f"this must be {wanted}, not {received(error.instance)}")
 
 
 def _reference_problems(schema: Any) -> Iterator[str]:
     """References that leave the schema or point to nothing, also in definitions that nobody uses."""
     nodes = [(path, node) for path, node in walk_schema(schema) if isinstance(node, dict)]
-    ids = {path: node["$id"] for path, node in nodes if isinstance(node.get("$id"), str)}
-    base = ids.get((), "")
-    anchors = {node.get(key) for _, node in nodes for key in ("$anchor", "$dynamicAnchor")}
-    references = [(path, key, node.get(key)) for path, node in nodes for key in ("$ref", "$dynamicRef")]
-    for path, keyword, reference in references:
-        if not isinstance(reference, str):
-            continue
-        named = f"{_at(path)}`{keyword}` {quoted(reference, 120)}"
-        address, _, fragment = reference.partition("#")
-        if address and urljoin(base, address) not in {urljoin(base, own) for own in ids.values()}:
+    if any("$id" in node for _, node in nodes):
+        return  # it changes what references mean: the engine alone decides
+    targets = _targets(schema)
+    for path, node in nodes:
+        reference = node.get("$ref")
+        named = f"{_at(path)}`$ref` {quoted(str(reference), 120)}"
+        if reference and not reference.startswith("#"):
             yield f"{named} points outside this schema, and nothing is ever fetched: put it under `$defs`"
-        elif not address and not any(ids):  # with an inner `$id` the engine decides
-            target = ref_path(f"#{fragment}")
-            if fragment not in anchors if target is None else _lookup(schema, target) is _NOTHING:
-                yield f"{named} points to nothing in this schema"
+        elif reference and unquote(reference) not in targets:
+            yield f"{named} points to nothing in this schema"
+
+
+def _targets(schema: Any) -> dict[str, Any]:
+    """Whatever a reference may name: `{"#": …, "#/$defs/a": …, "#anchor": …}`."""
+    targets: dict[str, Any] = {}
+    waiting = [("#", schema)]
+    while waiting:
+        name, value = waiting.pop()
+        targets[name] = value
+        if isinstance(value, list):
+            waiting += [(f"{name}/{index}", inner) for index, inner in enumerate(value)]
+        if isinstance(value, dict):
+            targets |= {f"#{value[key]}": value for key in ("$anchor", "$dynamicAnchor") if key in value}
+            escaped = {key.replace("~", "~0").replace("/", "~1"): inner for key, inner in value.items()}
+            waiting += [(f"{name}/{key}", inner) for key, inner in escaped.items()]
+    return targets
 
 
 def _at(path: Iterable[str | int]) -> str:
@@ -164,57 +164,35 @@ def _at(path: Iterable[str | int]) -> str:
     return f"at `{cut(text, 120)}`: " if text else ""
 
 
-def _lookup(value: Any, tokens: Iterable[str]) -> Any:
-    for token in tokens:
-        if isinstance(value, list) and token.isdecimal() and int(token) < len(value):
-            value = value[int(token)]
-        elif isinstance(value, dict) and token in value:
-            value = value[token]
-        else:
-            return _NOTHING
-    return value
-
-
 class CompiledSchema:
     """One schema with the engine's validators for it and for its parts, each made when it is first needed."""
 
-    def __init__(self, schema: Any, problem: str | None):
-        self.schema, self.problem = schema, problem
+    def __init__(self, root: Any, problem: str | None):
+        self.root, self.problem = root, problem
         self._engines: dict[tuple[int, str], Any] = {}
-        self._places: dict[int, tuple[str, ...]] = {}
-        self._anchors: dict[str, Any] = {}
-        self.has_inner_id = False  # then a path in a reference does not start at the root
-        if not problem:
-            self._note_places((), schema)
-
-    def _note_places(self, start: tuple[str, ...], part: Any) -> None:
-        for path, node in walk_schema(part):
-            if isinstance(node, dict):
-                self._places[id(node)] = start + path
-                self._anchors |= {node[key]: node for key in ("$anchor", "$dynamicAnchor") if key in node}
-                self.has_inner_id = self.has_inner_id or ("$id" in node and path != ())
+        self._targets = {} if problem else _targets(root)
+        self._names = {id(part): name for name, part in self._targets.items()}
+        self.has_inner_id = any("$id" in part for path, part in walk_schema(root) if path and isinstance(part, dict))
 
     def engine(self, part: Any, keyword: str = "") -> Any:
         """The engine's validator for a part, or for one keyword of it that holds no schemas."""
-        if (id(part), keyword) not in self._engines:
-            self._engines[id(part), keyword] = self._compile(part, keyword)
-        return self._engines[id(part), keyword]
-
-    def _compile(self, part: Any, keyword: str) -> Any:
-        from jsonschema_rs import Draft202012, Draft202012Validator, Registry
-
-        if keyword:
-            return Draft202012Validator({keyword: part[keyword]}, **_options())
-        if part is self.schema or id(part) not in self._places:
-            return Draft202012Validator(part, **_options())
-        registry = Registry([(_ADDRESS, self.schema)], draft=Draft202012, retriever=_refuse)
-        reference = {"$ref": _ADDRESS + pointer(self._places[id(part)])}
-        return Draft202012Validator(reference, registry=registry, **_options())
+        key = (id(part), keyword)
+        if key not in self._engines:
+            if keyword:
+                self._engines[key] = _engine({keyword: part[keyword]})
+            elif part is self.root or isinstance(part, bool):
+                self._engines[key] = _engine(part)
+            else:
+                self._engines[key] = _engine({"$ref": _ADDRESS + quote(self._names[id(part)], safe="#/~")}, self.root)
+        return self._engines[key]
 
     def fits(self, part: Any, value: Any, keyword: str = "") -> bool:
+        """Whether a value fits a part, or one keyword of it."""
         return self.engine(part, keyword).is_valid(value)
 
-    # The parts that speak about a value.
+    def fits_type(self, part: Any, value: Any) -> bool:
+        """Whether a value is of a type that a part lets through."""
+        return all(self.fits(inner, value, "type") for inner in self.merged(part) if "type" in inner)
 
     def merged(self, part: Any) -> list[dict[str, Any]]:
         """The part, and those that `$ref` and `allOf` add to it whatever the value is."""
@@ -222,31 +200,21 @@ class CompiledSchema:
         waiting = [part]
         while waiting:
             part = waiting.pop(0)
-            part = _BOOLEANS[part] if isinstance(part, bool) else part
+            if isinstance(part, bool):
+                part = ALWAYS if part else NEVER
             if not isinstance(part, dict) or any(part is other for other in found):
                 continue
             found.append(part)
-            waiting += [self._target(part[key]) for key in ("$ref", "$dynamicRef") if key in part]
+            waiting += [self._targets.get(unquote(part[key])) for key in ("$ref", "$dynamicRef") if key in part]
             waiting += part.get("allOf", ())
         return found
-
-    def _target(self, reference: str) -> Any:
-        root = self.schema.get("$id", "") if isinstance(self.schema, dict) else ""
-        reference = "#" + reference.removeprefix(root).removeprefix("#")
-        path = ref_path(reference)
-        if path is None:
-            return self._anchors.get(reference[1:])
-        target = _lookup(self.schema, path)
-        if isinstance(target, dict) and id(target) not in self._places:
-            self._note_places(path, target)
-        return target
 
     def in_place(self, parts: Iterable[Any], value: Any) -> list[dict[str, Any]]:
         """Every part that speaks about this value: also the branches that fit, `then` or `else`, and so on."""
         found: list[dict[str, Any]] = []
         waiting = list(parts)
         while waiting:
-            for part in self.merged(waiting.pop(0)):
+            for part in self.merged(waiting.pop()):
                 if any(part is other for other in found):
                     continue
                 found.append(part)
@@ -259,37 +227,37 @@ class CompiledSchema:
         return found
 
     def below(self, parts: Iterable[dict[str, Any]], value: Any, key: str | int) -> list[Any]:
-        """The parts that speak about one field or item of a value of which `parts` speak."""
+        """The parts that speak about one field or item of a value about which `parts` speak."""
         found: list[Any] = []
         for part in parts:
-            inner = self._directly_below(part, key)
-            kind = "unevaluatedProperties"
-            if not inner and isinstance(key, str) and kind in part:
-                others = [other for other in self.in_place([part], value) if other is not part]
-                inner = [] if any(self._directly_below(other, key) for other in others) else [part[kind]]
+            inner = _directly_below(part, key)
+            if not inner and isinstance(key, str) and "unevaluatedProperties" in part:
+                others = self.in_place([part], value)
+                inner = [part["unevaluatedProperties"]] if not any(_directly_below(o, key) for o in others) else []
             found += inner
         return found
 
-    def _directly_below(self, part: dict[str, Any], key: str | int) -> list[Any]:
-        if isinstance(key, int):
-            first = part.get("prefixItems", ())
-            return [first[key]] if key < len(first) else [part["items"]] if "items" in part else []
-        found = [part["properties"][key]] if key in part.get("properties", ()) else []
-        patterns = part.get("patternProperties", {}).items()
-        found += [inner for pattern, inner in patterns if valid({"pattern": pattern}).fits(True, key)]
-        return found or [part[name] for name in ("additionalProperties",) if name in part]
-
     def with_integers(self, value: Any, parts: Iterable[Any] | None = None) -> Any:
         """The value with `1.0` as `1` wherever the schema wants an integer; for values that fit."""
-        if not isinstance(value, dict | list | float):
+        if not isinstance(value, (dict, list, float)):
             return value
-        parts = self.in_place([self.schema] if parts is None else parts, value)
-        if isinstance(value, float):
-            return int(value) if value.is_integer() and any(_wants_integer(part, value) for part in parts) else value
+        parts = self.in_place([self.root] if parts is None else parts, value)
+        if isinstance(value, dict):
+            return {key: self.with_integers(item, self.below(parts, value, key)) for key, item in value.items()}
         if isinstance(value, list):
-            items = enumerate(value)
-            return [self.with_integers(item, self.below(parts, value, index)) for index, item in items]
-        return {key: self.with_integers(item, self.below(parts, value, key)) for key, item in value.items()}
+            return [self.with_integers(item, self.below(parts, value, i)) for i, item in enumerate(value)]
+        return int(value) if value.is_integer() and any(_wants_integer(part, value) for part in parts) else value
+
+
+def _directly_below(part: dict[str, Any], key: str | int) -> list[Any]:
+    if isinstance(key, int):
+        first = part.get("prefixItems", ())
+        return [first[key]] if key < len(first) else [part["items"]] if "items" in part else []
+    found = [part["properties"][key]] if key in part.get("properties", ()) else []
+    for pattern, inner in part.get("patternProperties", {}).items():
+        matches = compiled({"pattern": pattern})
+        found += [inner] if matches.fits(matches.root, key) else []
+    return found or ([part["additionalProperties"]] if "additionalProperties" in part else [])
 
 
 def _wants_integer(part: dict[str, Any], value: float) -> bool:

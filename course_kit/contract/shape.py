@@ -170,10 +170,16 @@ class ToolResult(TypedDict):
 
 
 @with_config(CLOSED)
+class FoundTools(TypedDict):
+    type: Literal["tool_search_tool_search_result"]
+    tool_references: list[ToolReference]
+
+
+@with_config(CLOSED)
 class ToolSearchResult(TypedDict):
     type: Literal["tool_search_tool_result"]
     tool_use_id: str
-    content: Anything
+    content: by_type({"tool_search_tool_search_result": FoundTools}, ("tool_search_tool_result_error",))
     cache_control: NotRequired[CacheControl | None]
 
 

@@ -1,4 +1,4 @@
-"""The words of a refusal: values, paths and schemas, each in a few printable words on one line.
+"""A problem, and the words it is told in: values, paths and schemas, each in a few printable words on one line.
 
 What is wrong with an input, and what to send instead, is found next door, in `explain.py`.
 """
@@ -7,31 +7,17 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .strict import as_list
+from .strict import NATURAL_TYPE, as_list
 
-__all__ = [
-    "FORMATS",
-    "LIMITS",
-    "NATURAL_TYPE",
-    "TYPES",
-    "Path",
-    "count",
-    "cut",
-    "limited",
-    "listed",
-    "literal",
-    "near",
-    "one_of",
-    "options_of",
-    "path_text",
-    "quoted",
-    "received",
-    "type_in_words",
-    "type_of",
-]
+if TYPE_CHECKING:
+    from .compiled import CompiledSchema
+
+__all__ = ["FORMATS", "LIMITS", "Path", "Problem", "comparable", "limited", "marks", "one_of", "options_of", "shapes"]
+__all__ += ["count", "cut", "listed", "literal", "near", "path_text", "problem_at", "quoted", "received", "wanted"]
 
 # Where something is in a value: ("items", 2, "qty").
 Path = tuple[str | int, ...]
@@ -73,7 +59,67 @@ LIMITS = {
 }
 
 
+@dataclass(frozen=True)
+class Problem:
+    """One fault of an input. `path` is `""` for the whole input; `message` is a full sentence and includes `hint`.
+
+    `Problem("n", '`n` must be an integer, but the string "5" came; send 5 without quotes.', "an integer", …)`
+    """
+
+    path: str
+    message: str
+    expected: str = ""
+    received: str = ""
+    hint: str = ""
+
+
+def problem_at(path: Path, sentence: str, expected: str = "", came: str = "", hint: str = "") -> Problem:
+    """A problem whose message begins with its path and ends with its hint."""
+    text = path_text(path)
+    where = f"`{text if len(text) <= 160 else f'{text[:80]}…{text[-70:]}'}`" if text else "The input"
+    return Problem(text, f"{where} {sentence}{'; ' if hint else ''}{hint}.", expected, came, hint)
+
+
 # Schemas.
+
+
+def wanted(schema: "CompiledSchema", part: Any, levels: int = 2) -> str:
+    """A part in words: "an integer from 1 to 7", "a string or null", "an object with `kind` "email" and `to`"."""
+    parts = schema.merged(part)
+    whole: dict[str, Any] = {}
+    for inner in reversed(parts):
+        whole |= inner
+    if options_of(whole):
+        return one_of(options_of(whole))
+    types = as_list(whole.get("type"))
+    union = whole.get("anyOf") or whole.get("oneOf")
+    if union and not types:
+        return shapes(schema, union, levels - 1)
+    words = []
+    for name in types or dict.fromkeys(NATURAL_TYPE[keyword] for keyword in whole if keyword in NATURAL_TYPE):
+        words.append(_type_in_words(name, whole))
+        if name == "array" and whole.get("items") and levels > 0:
+            words[-1] += f", each item {wanted(schema, whole['items'], levels - 1)}"
+        required = dict.fromkeys(field for inner in parts for field in inner.get("required", ()))
+        if name == "object" and required and levels > 0:
+            values = {field: f" {one_of(options)}" for field, options in marks(schema, part).items()}
+            fields = [f"`{cut(field, 40)}`{values.get(field, '')}" for field in required]
+            words[-1] += f" with {listed(fields, ' and ')}"
+    return cut(" or ".join(words), 300) or "any value"
+
+
+def shapes(schema: "CompiledSchema", branches: list[Any], levels: int = 1) -> str:
+    """The branches of a union in words: `a string or null`."""
+    if levels < 0:
+        return "any of several shapes"
+    return cut(listed(list(dict.fromkeys(wanted(schema, branch, levels) for branch in branches)), " or ", 6), 300)
+
+
+def marks(schema: "CompiledSchema", part: Any) -> dict[str, list[Any]]:
+    """The fields of a part that must have one of a few values: `{"kind": ["email"]}`."""
+    fields = [field for inner in schema.merged(part) for field in inner.get("properties", {}).items()]
+    options = [(name, options_of(inner)) for name, field in fields for inner in schema.merged(field)]
+    return {name: values for name, values in options if values}
 
 
 def options_of(part: Mapping[str, Any]) -> list[Any]:
@@ -93,42 +139,39 @@ def limited(keyword: str, limit: Any) -> str:
     return f"{what}{direction} {count(limit, noun) if noun else literal(limit)}"
 
 
-def type_in_words(name: str, part: Mapping[str, Any]) -> str:
-    """A type with the bounds that a schema sets it: `an integer from 1 to 7`, `an array of at most 3 items`."""
+def _type_in_words(name: str, part: Mapping[str, Any]) -> str:
+    """A type with its bounds: `an integer from 1 to 7`, `an array of at most 3 items`."""
     words = TYPES[name]
     if name == "string":
         words = FORMATS.get(part.get("format"), words)
         words += f" matching the pattern {cut(part['pattern'], 80)}" if "pattern" in part else ""
-        words += _range(part, "minLength", "maxLength", "of", "characters")
+        words += _range(part, "minLength", "maxLength")
         example = next((text for text in part.get("examples", ()) if isinstance(text, str)), None)
         return words if example is None else f"{words}, for example {quoted(example)}"
     if name == "array":
-        return words + _range(part, "minItems", "maxItems", "of", "items")
+        return words + _range(part, "minItems", "maxItems")
     if name in ("integer", "number"):
-        words += _range(part, "minimum", "maximum", "from", "")
+        words += _range(part, "minimum", "maximum", "from")
         exclusive = [key for key in ("exclusiveMinimum", "exclusiveMaximum") if key in part]
-        return " and ".join([words, *(limited(key, part[key]) for key in exclusive)])
+        return " ".join([words, *(limited(key, part[key]) for key in exclusive)])
     return words
 
 
-def _range(part: Mapping[str, Any], low: str, high: str, before: str, noun: str) -> str:
+def _range(part: Mapping[str, Any], low: str, high: str, before: str = "of") -> str:
+    """` of 1 to 3 items`, ` of at least 1 character`."""
+
+    def counted(keyword: str) -> str:
+        noun = LIMITS[keyword][2]
+        return count(part[keyword], noun) if noun else literal(part[keyword])
+
+    if low in part and part[low] == part.get(high):
+        return f" of {counted(low)}"
     if low in part and high in part:
-        words = f" {before} {literal(part[low])} to {literal(part[high])}"
-    elif low in part or high in part:
-        bound = low if low in part else high
-        words = f" of {LIMITS[bound][1]} {literal(part[bound])}"
-    else:
-        return ""
-    return f"{words} {noun}" if noun else words
+        return f" {before} {literal(part[low])} to {counted(high)}"
+    return "".join(f" of {LIMITS[key][1]} {counted(key)}" for key in (low, high) if key in part)
 
 
 # Values.
-
-
-def type_of(value: Any) -> str:
-    """The JSON type of a value: `True` → `boolean`."""
-    kinds = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-    return kinds.get(type(value), "object")
 
 
 def received(value: Any) -> str:
@@ -139,7 +182,10 @@ def received(value: Any) -> str:
         return f"an array of {count(len(value), 'item')}" if value else "an empty array"
     if isinstance(value, dict):
         return f"an object of {count(len(value), 'field')}" if value else "an empty object"
-    return literal(value) if value is None else f"the {type_of(value)} {literal(value)}"
+    if value is None:
+        return "null"
+    kinds = {bool: "boolean", int: "integer", float: "number"}
+    return f"the {kinds[type(value)]} {literal(value)}"
 
 
 def literal(value: Any) -> str:
@@ -182,6 +228,15 @@ def path_text(path: Path) -> str:
         else:
             text += f"[{quoted(key, 80)}]"
     return text
+
+
+def comparable(value: Any) -> Any:
+    """Equal and hashable where values are equal in JSON: `1` is `1.0`, and `True` is neither."""
+    if isinstance(value, dict):
+        return frozenset((key, comparable(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(comparable(item) for item in value)
+    return isinstance(value, bool), value
 
 
 def near(word: str, candidates: Iterable[str]) -> str | None:

@@ -248,5 +248,5 @@ def first_request(
         request["tools"] = defined
     if tool_choice:
         request["tool_choice"] = tool_choice
-    request["messages"] = [user(messages)] if isinstance(messages, str) else list(messages)
+    request["messages"] = [user(messages)] if isinstance(messages, str) else messages
     return request

@@ -50,6 +50,9 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 def _reply(message: Any) -> Event:
+    if inspect.iscoroutine(message):
+        message.close()
+        raise TypeError("This client is to be awaited: call `await run_agent_async(...)` instead of `run_agent(...)`.")
     if hasattr(message, "to_dict"):
         message = message.to_dict(mode="json")
     if not (isinstance(message, dict) and message.keys() >= {"content", "stop_reason"}):

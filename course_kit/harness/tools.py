@@ -159,12 +159,10 @@ def toolbox(tools: Tools) -> Toolbox:
     """
     if isinstance(tools, Toolbox):
         return tools
-    if isinstance(tools, Mapping):
-        entries = [value if isinstance(value, (Tool, dict)) else tool(value, name=key) for key, value in tools.items()]
-    else:
-        entries = [entry if isinstance(entry, (Tool, dict)) else tool(entry) for entry in tools]
+    pairs = tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
     box = Toolbox()
-    for entry in entries:
+    for key, entry in pairs:
+        entry = entry if isinstance(entry, (Tool, dict)) else tool(entry, name=key)
         # a toolset has no name of its own, only a type
         name = entry.name if isinstance(entry, Tool) else entry.get("name") or entry.get("type")
         if not name:
@@ -178,8 +176,7 @@ def toolbox(tools: Tools) -> Toolbox:
 def definitions(tools: Tools) -> list[dict[str, Any]]:
     """The `tools` of a request, sorted by name: the same bytes in every run, so that the cache holds (FR-26)."""
     box = toolbox(tools)
-    entries = [box[name] for name in sorted(box)]
-    return [entry.definition() if isinstance(entry, Tool) else copy.deepcopy(entry) for entry in entries]
+    return [one.definition() if isinstance(one, Tool) else copy.deepcopy(one) for _, one in sorted(box.items())]
 
 
 # One call
@@ -208,8 +205,8 @@ def prepare(tool_use: Block, tools: Tools) -> Call | Block:
     try:
         arguments = convert(checked.value, found.converters)
     except Exception as error:  # the function's own types refuse what the schema lets through
-        said = str(error) if isinstance(error, ValueError) else error
-        return tool_result(tool_use["id"], error_text(said), is_error=True)
+        said = error_text(str(error) if isinstance(error, ValueError) else error)
+        return tool_result(tool_use["id"], said, is_error=True)
     return Call(tool_use, found, checked.value, arguments)
 
 

@@ -9,7 +9,7 @@ import math
 import random
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -17,9 +17,10 @@ from course_kit.contract.schema import SchemaError, conforms
 
 from .spans import Span
 
-__all__ = ["as_wanted", "day_of", "fill", "fits", "merged", "options"]
+__all__ = ["as_wanted", "day_of", "fill", "fits", "merged", "options", "type_of"]
 
 TRIES = 8  # whole values that are tried, each with other branches of a union
+DEEPEST = 30  # levels of one value
 ROOM = 2_000  # parts of one value: a schema that requires itself for ever ends here
 LONGEST = 10_000  # characters, or items; nobody needs more
 FORMATS = {
@@ -62,22 +63,22 @@ def options(node: Mapping[str, Any]) -> list[Any]:
 
 def as_wanted(span: Span, name: str, node: Mapping[str, Any], today: date | None = None) -> Any:
     """A span as the input takes it: 19.99 is 1999 where cents are stated, a date stands in the stated format."""
-    item = node.get("items") or {} if node.get("type") == "array" else node
+    item = node["items"] if node["type"] == "array" else node
     said = f"{name.replace('_', ' ')} {node.get('description', '')} {node.get('format', '')}"
     if span.kind == "list":
         return list(span.value)
     if span.kind == "date":
         value: Any = _in_format(span.value, said, today)
-    elif span.kind == "number" and item.get("type") != "string":
+    elif span.kind == "number" and item["type"] != "string":
         value = _in_unit(span, said)
-        value = int(value) if item.get("type") == "integer" and value == int(value) else value
+        value = int(value) if item["type"] == "integer" and value == int(value) else value
     else:
         value = str(span.value)
         # "order 20260917" for ids like ORD-20260917
         for prefix in re.findall(r"\b([A-Z]{2,}-)(?=\d|\[|\\d)", f"{node.get('pattern', '')} {said}"):
             if value.isdigit() and "pattern" in node and fits(item, prefix + value):
                 value = prefix + value
-    return [value] if node.get("type") == "array" else value
+    return [value] if node["type"] == "array" else value
 
 
 def _in_unit(span: Span, said: str) -> int | float:
@@ -182,12 +183,12 @@ class _Filler:
     def __init__(self, root: Any, draw: random.Random, attempt: int):
         self.root, self.draw, self.attempt, self.room = root, draw, attempt, ROOM
 
-    def value(self, schema: Any, given: Any = NOTHING) -> Any:
+    def value(self, schema: Any, given: Any = NOTHING, depth: int = 0) -> Any:
         self.room -= 1
-        if self.room < 0:
+        if self.room < 0 or depth > DEEPEST:
             return None
         node = merged(schema, self.root, self.attempt)
-        type = _type(node)
+        type = type_of(node)
         if given is not NOTHING and fits(schema, given, self.root):
             return given
         if not (type == "object" and isinstance(given, dict)):
@@ -197,46 +198,38 @@ class _Filler:
                 if fits(schema, one, self.root):
                     return one
         if type == "object":
-            return self.object(node, given if isinstance(given, dict) else {})
+            return self.object(node, given if isinstance(given, dict) else {}, depth + 1)
         if type == "array":
-            return self.array(node)
+            return self.array(node, depth + 1)
         if type in ("integer", "number"):
             return _number(node, type)
         if type == "string":
             return self.string(node)
         return False if type == "boolean" else None
 
-    def object(self, node: Mapping[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    def fits(self, schema: Any, given: Any) -> bool:
+        return isinstance(given, dict) or fits(schema, given, self.root)
+
+    def object(self, node: Mapping[str, Any], given: dict[str, Any], depth: int) -> dict[str, Any]:
         """The required fields and what was given; more only where `minProperties` wants it."""
         properties, more = node.get("properties") or {}, node.get("additionalProperties", True)
         required = list(node.get("required") or ())
-        kept = [name for name in given if name in properties or more is not False]
+        kept = [name for name in given if self.fits(properties.get(name, more), given[name])]
         spare = [name for name in properties if name not in required and name not in kept]
         spare += [f"field_{number}" for number in range(1, 10) if more is not False]
-        lacking = node.get("minProperties", 0) - len({*required, *kept})
-        names = dict.fromkeys([*required, *kept, *spare[: max(lacking, 0)]])
+        lacking = max(0, node.get("minProperties", 0) - len({*required, *kept}))
+        wanted = {*required, *kept, *spare[:lacking]}
         # In the order of the definition, as a grammar would write them.
-        order = [*(name for name in properties if name in names), *(name for name in names if name not in properties)]
-        result = {}
-        for name in order:
-            before = self.room
-            result[name] = self.value(properties.get(name, more), given.get(name, NOTHING))
-            if (
-                name not in required
-                and name in kept
-                and before >= 0
-                and not fits(properties.get(name, more), result[name], self.root)
-            ):
-                del result[name]
-        return result
+        order = [*(name for name in properties if name in wanted), *sorted(wanted - properties.keys())]
+        return {name: self.value(properties.get(name, more), given.get(name, NOTHING), depth) for name in order}
 
-    def array(self, node: Mapping[str, Any]) -> list[Any]:
+    def array(self, node: Mapping[str, Any], depth: int) -> list[Any]:
         first = node.get("prefixItems") or []
         least = max(node.get("minItems", 0), 1 if "contains" in node else 0)
         items: list[Any] = []
         for index in range(min(least, LONGEST)):
             schema = first[index] if index < len(first) else node.get("items", node.get("contains", {}))
-            value = self.value(schema)
+            value = self.value(schema, NOTHING, depth)
             if node.get("uniqueItems") and value in items:
                 value = self.another(schema, items)
             items.append(value)
@@ -276,7 +269,8 @@ class _Filler:
         return None
 
 
-def _type(node: Mapping[str, Any]) -> str:
+def type_of(node: Mapping[str, Any]) -> str:
+    """The type of a schema: of several the first that is not null, of none what its keywords hint at."""
     type = node.get("type")
     if isinstance(type, list):
         type = next((one for one in type if one != "null"), "null")

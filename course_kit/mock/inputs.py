@@ -12,8 +12,8 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .filling import as_wanted, fits, merged, options
-from .spans import GENERIC, JOINT, spans, tokens, words
+from .filling import as_wanted, fits, merged, options, type_of
+from .spans import GENERIC, spans, tokens, words
 
 __all__ = ["Choice", "Field", "Text", "choose_inputs", "fields_of"]
 
@@ -29,13 +29,12 @@ class Field(NamedTuple):
 
     @property
     def type(self) -> str:
-        type = self.node.get("type", "string")
-        return next((one for one in type if one != "null"), "null") if isinstance(type, list) else type
+        return self.node["type"]
 
     @property
     def item(self) -> Mapping[str, Any]:
         """The schema of one value, also where the input takes a list of them."""
-        return self.node.get("items") or {} if self.type == "array" else self.node
+        return self.node["items"] if self.type == "array" else self.node
 
     def is_about(self, names: str) -> bool:
         """Whether the name has one of these words, written whole: `from_city` is about "from start"."""
@@ -73,11 +72,20 @@ def fields_of(tool: Mapping[str, Any], more: Mapping[str, str] = {}) -> list[Fie
     """The inputs of a tool; `more` is added to their descriptions, as an error text is."""
     schema, found = tool["input_schema"], []
     for name, node in (schema.get("properties") or {}).items():
-        node = merged(node, schema)
+        node = plain(node, schema)
         about = f"{node.get('description', '')} {more.get(name, '')}".strip()
         required = name in (schema.get("required") or ())
         found.append(Field(name, {**node, "description": about}, required, words(name), words(about)))
     return found
+
+
+def plain(node: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """A schema with one type, its references and unions resolved: `{"type": ["integer", "null"]}` → integer."""
+    node = merged(node, root)
+    node["type"] = type_of(node)
+    if node["type"] == "array":
+        node["items"] = plain(node.get("items") or {}, root, depth + 1) if depth < 3 else {"type": "string"}
+    return node
 
 
 @lru_cache(maxsize=256)
@@ -106,7 +114,7 @@ def by_pattern(field: Field, text: str) -> Iterator[Candidate]:
     """A `pattern` finds its value anywhere: `^ORD-[0-9]{8}$` in "refund ORD-20260917"."""
     for match in re.finditer(r"[^\s,;()\"'`，。、；：！？「」《》一-鿿]+", text) if "pattern" in field.item else ():
         value = match[0].rstrip(".:!?")
-        if value and field.item.get("type") == "string" and fits(field.item, value):
+        if value and field.item["type"] == "string" and fits(field.item, value):
             score = 4 + near(field, text, *match.span())
             yield Candidate(score, [value] if field.type == "array" else value, *match.span(), "matches its pattern")
 
@@ -154,9 +162,9 @@ SUITS = {
 
 def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Candidate]:
     """A span goes by its kind, the input's words near it, the preposition before it and the unit behind it."""
-    numeric = field.item.get("type") in ("integer", "number")
+    numeric = field.item["type"] in ("integer", "number")
     dated = field.is_about(DATED) or "date" in str(field.item.get("format"))
-    for position, span in enumerate(spans(text)):
+    for position, span in enumerate(spans(text) if numeric or "enum" not in field.item else ()):
         score = -position / 100  # of equals, the first
         if span.kind == "name" and ("pattern" in field.item or text[: span.start].endswith("(")):
             continue  # a name has no pattern; "population size (Ne)" explains the words before it
@@ -176,27 +184,27 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
                 continue
             score += 3 - 1.5 * (field.is_about("time") != (span.kind == "time"))
         else:
-            score += {"quoted": 2.0, "name": 1.5, "id": 1.5}.get(span.kind, 0.3)
+            score += {"quoted": 2.0, "name": 1.5, "id": 1.5, "number": -0.7}.get(span.kind, 0.3)
             suits = SUITS.get(span.kind, frozenset())
             score += 1 if field.words & suits else 0.5 if field.about & suits else 0
             own = words(text[span.start : span.end])
-            if own & field.words and span.kind in ("name", "id"):
-                score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
             before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text[: span.start].lower())
-            for prepositions, names in ROLES.items() if before else ():
-                if before[1] in prepositions.split():
-                    score += 2.5 if field.is_about(names) else 1 if field.about & words(names) else -1
+            if own & field.words and span.kind in ("name", "quoted", "id"):
+                score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
+            elif before:
+                for prepositions, names in ROLES.items():
+                    if before[1] in prepositions.split():
+                        score += 2.5 if field.is_about(names) else 1 if field.about & words(names) else -0.5
         score += near(field, text, span.start, span.end)
         value = as_wanted(span, field.name, field.node, today)
-        score -= 1.5 * ("pattern" in field.item and not fits(field.item, value))
+        if not {"enum", "pattern"}.isdisjoint(field.item) and not fits(field.node, value):
+            score -= 1.5
         yield Candidate(score, value, span.start, span.end, f"{span.kind} span")
 
 
 def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Iterator[Candidate]:
     """A required free text takes words left over: those in no span, and that the tool does not use itself."""
-    free = (
-        field.required and field.item.get("type") == "string" and not {"enum", "pattern", "format"} & field.item.keys()
-    )
+    free = field.required and field.item["type"] == "string" and not {"enum", "pattern", "format"} & field.item.keys()
     runs: list[tuple[int, int]] = []
     for word, start, end in tokens(text) if free else ():
         if word in own or word in GENERIC or any(span.start <= start < span.end for span in spans(text)):
@@ -240,12 +248,14 @@ def choose_inputs(
         if not fits(field.node, one.value, tool["input_schema"]) and must_fit:
             continue
         if field.name in choice.values:
-            choice.values[field.name].extend(one.value)
+            choice.values[field.name] += [value for value in one.value if value not in choice.values[field.name]]
         else:
             choice.values[field.name] = list(one.value) if isinstance(one.value, list) else one.value
             choice.used[field.name] = (text, one)
             shown = json.dumps(one.value, ensure_ascii=False)
             choice.reasons.append(f"  {field.name} = {shown}: {one.why} ({score:.1f})")
+    ordered = {field.name: choice.values[field.name] for field in inputs if field.name in choice.values}
+    choice = choice._replace(values=ordered)
     for field in inputs:
         if field.required and field.name not in choice.values:
             if field.node.get("default") is not None:

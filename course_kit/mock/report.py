@@ -134,7 +134,7 @@ def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 
 def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for before, one in _continued(exchanges):
-        old, new = (without_cache_control(each.body.get("tools") or []) for each in (before, one))
+        old, new = (without_cache_control(_field(each, "tools", [])) for each in (before, one))
         if json.dumps(old) == json.dumps(new):
             continue
         same = sorted(map(_sorted_json, old)) == sorted(map(_sorted_json, new))
@@ -148,7 +148,7 @@ def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 
 def forced_for_ever(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for before, one in _continued(exchanges):
-        choice = one.body.get("tool_choice") or {}
+        choice = _field(one, "tool_choice", {})
         if choice.get("type") in ("any", "tool") and choice == before.body.get("tool_choice"):
             if tool_result_blocks(_messages(one)[-1]):
                 words = "the same call is forced again after its result: a model that must call never ends"
@@ -198,15 +198,19 @@ def lesson_of(rule: str) -> str:
 
 def _messages(one: "Exchange") -> list[Mapping[str, Any]]:
     """The messages of a request, as far as they can be read at all."""
-    messages = one.body.get("messages")
-    if not isinstance(messages, list):
-        return []
+    messages = _field(one, "messages", [])
     return [m for m in messages if isinstance(m, dict) and isinstance(m.get("role"), str) and _readable(m)]
 
 
 def _readable(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     return isinstance(content, str) or (isinstance(content, list) and all(isinstance(b, dict) for b in content))
+
+
+def _field(one: "Exchange", name: str, default: Any) -> Any:
+    """A field of the body, or the default where it is missing or of another type."""
+    value = one.body.get(name)
+    return value if isinstance(value, type(default)) else default
 
 
 def _blocks(one: "Exchange") -> list[Mapping[str, Any]]:

@@ -47,6 +47,9 @@ class Settings:
 PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.15, invents=1.0, parallel=False, noise=0.05)}
 
 
+MOST_STEPS = 12  # a longer text is read as one
+
+
 # Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
 
 NOT = re.compile(r"\b(?:not|never|don't|cannot|instead)\b|不|勿", re.IGNORECASE)
@@ -55,7 +58,7 @@ USE_WHEN = re.compile(r"\s*(?:use|call|when|for)\b|\s*(?:当|用于)", re.IGNORE
 
 
 class Said(NamedTuple):
-    """The words of a definition: its name; its head (name, first sentence, "use when"); all; and what is not its work."""
+    """The words of a definition: name, head (name, first sentence, "use when"), all of it, and what is others' work."""
 
     name: frozenset[str]
     head: frozenset[str]
@@ -104,7 +107,7 @@ def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
     for name, one in said.items():
         for away, named in one.elsewhere:
             if lost := share((topic & away) - one.head, topic):
-                scores[name] *= 1 - lost
+                scores[name] *= max(0, 1 - 1.5 * lost)
                 reasons[name] += f", says {lost:.0%} is not its work"
                 if named:
                     scores[named] += lost / 4
@@ -172,37 +175,35 @@ class Simulated:
         steps = self._steps(text, turn)
         if len(steps) < 2:
             whole = self._rank(text, turn, turn.texts(text))
-            why += [choice.reasons[0] for _, choice in whole]
             steps = [whole[0][1]] if whole[0][0] >= self.settings.threshold else []
+            why += [choice.reasons[0] for _, choice in whole[len(steps) :]]
         return [one for step in steps for one in each_of_a_group(step)]
 
     def _steps(self, text: str, turn: Turn) -> list[Choice]:
         """One choice for each part of a text that wants another tool, or the same tool for another value."""
-        steps: list[tuple[str, dict[str, Any]]] = []  # the part, and what it says for sure
-        tools: list[str] = []
+        steps: list[tuple[Choice, str, dict[str, Any]]] = []  # the tool, its part, what that says for sure
         parts = clauses(text)
-        for part in parts if len(parts) > 1 else ():
+        for part in parts if 1 < len(parts) <= MOST_STEPS else ():
             alone = [Text(part, 1.0, turn.today)]
             score, best = self._rank(part, turn, alone)[0]
-            bare = words(part) <= values_in(part)  # "and in Lima?"
-            if score < self.settings.threshold or STATEMENT.match(part):
-                if not tools:
-                    continue
-                best = choose_inputs(turn.by_name[tools[-1]], alone)
+            named = score >= self.settings.threshold and not STATEMENT.match(part)
+            if not named and not steps:
+                continue
+            before, text_before, known = steps[-1] if steps else (best, "", {})
+            if not named:
+                best = choose_inputs(before.tool, alone)
             sure = {key: one.value for key, (_, one) in best.used.items() if one.score > 2}
-            same = bool(tools) and tools[-1] == best.tool["name"]
-            other = (bare or score >= self.settings.threshold) and any(
-                sure[key] != steps[-1][1][key] for key in sure.keys() & (steps[-1][1].keys() if same else set())
-            )
-            if same and not other:
-                steps[-1] = (f"{steps[-1][0]} {part}", {**sure, **steps[-1][1]})
+            says_other = any(sure[key] != known[key] for key in sure.keys() & known.keys())
+            bare = words(part) <= values_in(part)  # "and in Lima?"
+            if steps and best.tool is before.tool and not (says_other and (named or bare)):
+                steps[-1] = (before, f"{text_before} {part}", {**sure, **known})
             else:
-                tools.append(best.tool["name"])
-                steps.append((part, sure))
+                steps.append((best, part, sure))
         choices: list[Choice] = []
-        for name, (part, sure) in zip(tools, steps, strict=True):
-            choice = choose_inputs(turn.by_name[name], turn.texts(part), bool(turn.by_name[name].get("strict")))
-            if choices and choices[-1].tool["name"] == name:
+        for best, part, sure in steps:
+            choice = choose_inputs(best.tool, turn.texts(part), bool(best.tool.get("strict")))
+            choice.reasons[:0] = best.reasons[:1]
+            if choices and choices[-1].tool is best.tool:
                 # What the same tool is not told again is as before.
                 choice = choice._replace(values={**choice.values, **choices[-1].values, **sure})
             choices.append(choice)
@@ -220,14 +221,18 @@ class Simulated:
             return calls, problem
         planned = self._plan(turn.text, turn, why)
         for made in turn.made if self.settings.obeys_results else ():
-            planned += self._plan(flat(made.text), turn, why)
-        done = [made.name for made in turn.made]
+            lines = [line.split(": ", 1)[-1] for line in flat(made.text).split("\n")]
+            planned += self._plan("\n".join(line for line in lines if len(line.split()) > 5), turn, why)
+        done = [made.name for made in turn.made if not made.failed]
+        failed = [(made.name, made.input) for made in turn.made if made.failed]
         for choice in planned:
             name = choice.tool["name"]
             first = {block["name"] for block in calls} - {name}
             why += choice.reasons
             if name in done:
                 done.remove(name)
+            elif (name, choice.values) in failed:
+                why.append(f"{name} failed with this input before")
             elif choice.missing and named_in(json.dumps(choice.tool), first):
                 why.append(f"{name} waits: its definition says what comes first")
             elif not choice.missing or self._may_invent(choice, turn):
@@ -269,7 +274,8 @@ class Simulated:
     def _forced(self, turn: Turn, why: list[str]) -> list[Block]:
         """A call that must be: of the named tool or the best one, with an input that fits whatever was said."""
         if turn.choice["type"] == "tool":
-            choices = [choose_inputs(turn.by_name.get(turn.choice["name"], turn.tools[0]), turn.texts(), True)]
+            named = next((tool for tool in turn.all_tools if tool["name"] == turn.choice["name"]), turn.tools[0])
+            choices = [choose_inputs(named, turn.texts(), True)]
         else:
             choices = self._plan(turn.text, turn, why) or [self._rank(turn.text, turn, turn.texts())[0][1]]
         why += [reason for choice in choices for reason in choice.reasons]
@@ -297,10 +303,11 @@ class Simulated:
             if (made.name, mended) not in tried:
                 why.append(f"{made.name} failed; mended what the error names: {', '.join(told)}")
                 return [call(made.name, mended)], ""
+        again = AGAIN.search(made.text) or not told
         equal = [other for other in turn.made if other[:3] == made[:3]]
-        if told or ENOUGH.search(made.text) or len(equal) >= self.settings.patience:
+        if not again or ENOUGH.search(made.text) or len(equal) >= self.settings.patience:
             return [], f"{made.name} did not work: {made.text.strip()[:300] or 'it says nothing'}"
-        why.append(f"{made.name} does not say what is wrong: the same call again")
+        why.append(f"{made.name} says nothing that could be mended: the same call again")
         return [call(made.name, made.input)], ""
 
     def _words(self, turn: Turn, why: list[str], problem: str) -> str:
@@ -323,6 +330,7 @@ ENOUGH = re.compile(
     r"|\b(?:refused|denied|declined)\b|not allowed|不要重试|拒绝",
     re.IGNORECASE,
 )
+AGAIN = re.compile(r"retryable\W+(?:yes|true)|\b(?:try|made|tried) again|请重试", re.IGNORECASE)
 THE_USER = re.compile(r"\b(?:if|with|ask|tell) the user\b|用户", re.IGNORECASE)
 
 

@@ -12,7 +12,7 @@ from course_kit.contract.messages import content_blocks, merge_turns, text_of, t
 
 from .filling import day_of
 from .inputs import Text
-from .spans import DATE, words
+from .spans import DATE, READ, words
 
 __all__ = ["Made", "Turn", "flat", "named_in", "quote"]
 
@@ -32,9 +32,9 @@ class Turn:
 
     def __init__(self, request: Mapping[str, Any]):
         turns = merge_turns(request.get("messages") or ())
-        tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
+        self.all_tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
         found = {name for turn in turns for name in _referenced(content_blocks(turn))}
-        self.tools = [tool for tool in tools if not tool.get("defer_loading") or tool["name"] in found]
+        self.tools = [tool for tool in self.all_tools if not tool.get("defer_loading") or tool["name"] in found]
         self.by_name = {tool["name"]: tool for tool in self.tools}
         self.choice = request.get("tool_choice") or {"type": "auto"}
         self.schema = ((request.get("output_config") or {}).get("format") or {}).get("schema")
@@ -62,7 +62,10 @@ class Turn:
         """Where values are looked for: the part in question, the whole request, what was said before, results."""
         told = [(part, 1.0) for part in parts or [self.text]] + [(text, 0.5) for text in [self.text, *self.earlier]]
         told += [(flat(made.text), 0.4) for made in self.made if not made.failed]
-        return [Text(text, max(t for other, t in told if other == text), self.today) for text in dict(told)]
+        trusted: dict[str, float] = {}
+        for text, trust in told:
+            trusted.setdefault(text[:READ], trust)
+        return [Text(text, trust, self.today) for text, trust in trusted.items()]
 
 
 def _referenced(blocks: Iterable[Any]) -> Iterator[str]:

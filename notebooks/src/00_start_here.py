@@ -165,7 +165,7 @@ lesson_map()
 #
 # ## Practice
 #
-# [Exercises 00](../exercises/00_start_here.ipynb): one small exercise, to see how it goes.
+# [Exercises 00](../exercises/00_start_here.ipynb): two small exercises, to see how it goes.
 #
 # ## Recap
 #

@@ -7,7 +7,7 @@
 # The lesson: [01 · The request round trip](../notebooks/01_round_trip.ipynb).
 
 # %% tags=["setup"]
-from course_kit import DEFAULT_MODEL, check
+from course_kit import DEFAULT_MODEL, check, hint, solution
 
 # %% [markdown]
 # ## 1.1 Write the loop
