@@ -254,14 +254,14 @@ def test_the_sdk_waits_as_it_is_told() -> None:
 
 
 def test_a_client_that_does_not_wait() -> None:
-    provider = overloaded(0.15)
+    provider = overloaded(30)
     client = provider.client(max_retries=0)
     with pytest.raises(anthropic.APIStatusError):
         client.messages.create(**body())
     client.messages.create(**body())
     [finding] = provider.report().findings
     assert (finding.request, finding.rule, finding.lesson) == (2, "retry-after-ignored", "09")
-    assert finding.message == "came after 0.0 s, though `retry-after` asked for 0.15 s"
+    assert finding.message.startswith("came after ") and finding.message.endswith("`retry-after` asked for 30 s")
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,9 @@ def test_a_request_that_cannot_be_read_is_only_refused(request_: dict[str, Any])
         post(provider, one)
     if "messages" in odd and odd["messages"] == [ASK]:
         post(provider, {**odd, "messages": [ASK, assistant(TEXT), ASK]})
-    assert {finding.request for finding in provider.report().findings} <= {2, 3, 5}
+    report = provider.report()
+    assert report.requests >= 4 and 1 not in {finding.request for finding in report.findings}
+    assert str(report)
 
 
 def test_every_rule_is_explained_by_a_lesson() -> None:

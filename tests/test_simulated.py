@@ -2,14 +2,18 @@
 
 import copy
 import json
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from course_kit.contract.messages import assistant, tool_result, tool_use, user
 from course_kit.contract.schema import check_tool_input
 from course_kit.mock.filling import fits
-from course_kit.mock.simulated import PROFILES, Simulated, relevance
+from course_kit.mock.simulated import PROFILES, Simulated, read_definitions, relevance
 from course_kit.mock.spans import clauses, spans, words
 from course_kit.mock.turn import flat, named_in, quote
 
@@ -138,6 +142,21 @@ def test_only_the_conversation_decides():
     assert Simulated(seed=3).reply(request(CUP)).content == first
 
 
+def test_another_process_answers_alike():
+    code = "from tests.test_simulated import ask, DESK, DEPENDENT; print(ask(DEPENDENT))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
+            cwd=Path(__file__).parents[1],
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
 def test_a_request_is_not_changed():
     body = request(
         [user(CUP), assistant([tool_use("t", "refund_order", {})]), user([tool_result("t", "failed", is_error=True)])]
@@ -169,6 +188,10 @@ def pick(said, *tools, **settings):
     return calls[0][0] if isinstance(calls, list) else None
 
 
+def scores_of(said, *tools):
+    return relevance(said, read_definitions(tools))
+
+
 def test_a_boundary_sends_to_the_neighbour():
     trips = tool("find_trip", "Find a train trip. Not for tickets: use find_fare.")
     fares = tool("find_fare", "Find a train fare.")
@@ -186,27 +209,27 @@ def test_a_boundary_is_not_the_tools_own_work():
 
 def test_use_when_counts_like_the_first_sentence():
     one, two = tool("alpha", "Does a thing. Use when a teapot leaks."), tool("beta", "Does a thing. A teapot leaks.")
-    scores = relevance("my teapot leaks", [one, two])
+    scores = scores_of("my teapot leaks", one, two)
     assert scores["alpha"][0] > scores["beta"][0]
 
 
 def test_rivals_hurt_by_themselves():
     rivals = [tool(f"track_{kind}", f"Track a {kind}.") for kind in ("bus", "train", "ship", "plane")]
-    alone = relevance("track my parcel", [TRACK])["track_parcel"][0]
-    told_apart = relevance("track it", [tool("track_it_down", "Track."), *rivals])["track_it_down"][0]
-    by_itself = relevance("track it", [tool("track_it_down", "Track.")])["track_it_down"][0]
+    alone = scores_of("track my parcel", TRACK)["track_parcel"][0]
+    told_apart = scores_of("track it", tool("track_it_down", "Track."), *rivals)["track_it_down"][0]
+    by_itself = scores_of("track it", tool("track_it_down", "Track."))["track_it_down"][0]
     assert alone > 0.5
     assert by_itself >= told_apart
 
 
 def test_generic_words_weigh_less():
-    scores = relevance("find the teapot", [tool("find_car", "Find a car."), tool("sell_teapot", "Sell a teapot.")])
+    scores = scores_of("find the teapot", tool("find_car", "Find a car."), tool("sell_teapot", "Sell a teapot."))
     assert scores["sell_teapot"][0] > scores["find_car"][0]
 
 
 def test_words_of_values_say_nothing_about_the_tool():
-    said = relevance("Weather in San Francisco", [WEATHER])["get_weather"][0]
-    assert said == relevance("Weather in", [WEATHER])["get_weather"][0]
+    said = scores_of("Weather in San Francisco", WEATHER)["get_weather"][0]
+    assert said == scores_of("Weather in", WEATHER)["get_weather"][0]
 
 
 def test_a_required_input_that_is_nowhere_lowers_a_tool():
@@ -327,10 +350,10 @@ def rate(tools, said, **settings):
 def test_strict_makes_up_more_and_a_way_out_nothing():
     said = "Please refund 19.99 for order ORD-20260917."
     strict = {**REFUND, "strict": True}
-    assert 0.3 < rate([REFUND], said) < 0.7 < rate([strict], said)
+    assert 0.3 < rate([REFUND], said, invents=0.5) < 0.65 < rate([strict], said, invents=0.5) < 0.9
     way_out = tool("ask_user", "Ask the user a question.", ["question"], question=string())
     asked = [("ask_user", {"question": "To call refund_order I still need: reason."})]
-    assert ask(said, [strict, way_out]) == asked
+    assert ask(said, [strict, way_out], Simulated(invents=1.0)) == asked
 
 
 def test_more_than_half_missing_is_made_up_under_strict_alone():
@@ -340,6 +363,13 @@ def test_more_than_half_missing_is_made_up_under_strict_alone():
     )
     [(name, input)] = ask("Refund my order", [{**REFUND, "strict": True}], always)
     assert fits(REFUND["input_schema"], input)
+
+
+def test_under_strict_an_input_always_fits():
+    strict = {**NO_UNIT, "strict": True}
+    [(_, input)] = ask(CUP, [strict], Simulated(invents=1.0))
+    assert fits(strict["input_schema"], input)
+    assert input["amount"] != 19.99 == ask(CUP, [NO_UNIT])[0][1]["amount"]
 
 
 # tool_choice, output_config.
@@ -549,7 +579,7 @@ def test_a_busy_tool_is_called_again_though_it_names_an_input():
 
 def test_a_hint_that_names_a_tool_leads_to_it():
     said = "Refund 19.99 for ORD-20260917 of Ada Lovelace, it was damaged."
-    hint = "NOT_FOUND: there is no order ORD-20260917\nHint: check the digits with the user, or look it up with search_orders"
+    hint = "NOT_FOUND: no such order\nHint: check the digits with the user, or look it up with search_orders"
     failed = ("refund_order", CUP_INPUT, hint, True)
     assert after(said, failed) == [("search_orders", {"customer": "Ada Lovelace"})]
     assert after(said, failed, ("search_orders", {"customer": "Ada Lovelace"}, '{"orders": [], "total": 0}')) == (

@@ -5,7 +5,6 @@ against theirs. Of a union where no branch fits, only the branch that was probab
 about a value is known by `compiled.py`; how values and schemas are called stands in `words.py`.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,7 +12,7 @@ from typing import Any
 
 from . import words
 from .compiled import NEVER, CompiledSchema
-from .words import Problem, cut, literal, near, one_of, options_of, quoted, wanted
+from .words import Problem, cut, near, one_of, options_of, quoted, wanted
 
 __all__ = ["MAX_PROBLEMS", "explain"]
 
@@ -71,6 +70,13 @@ class _Look:
     def must_be(self, expected: str, hint: str = "") -> Problem:
         came = words.received(self.value)
         return self.say(f"must be {expected}, but {came} came", expected, came, hint)
+
+    def hint(self, accepted: Callable[[Any], bool]) -> str:
+        if self.value is None and self.path and isinstance(self.path[-1], str):
+            no_value = "leave the field out if you have no value"
+            return "the field is required, send a value" if self.required else no_value
+        at_root = "" if self.path else "send the arguments as one JSON object"
+        return words.what_to_send(self.value, accepted) or at_root
 
 
 def _faults(look: _Look) -> Iterator[Problem | _Look]:
@@ -138,7 +144,7 @@ def _fault_of_keyword(look: _Look, part: dict[str, Any], keyword: str) -> Proble
     if keyword in ("enum", "const"):
         return _must_be_one_of(look, [part["const"]] if keyword == "const" else part["enum"])
     if keyword == "type":
-        hint = _what_to_send(look, lambda candidate: schema.fits(part, candidate, "type"))
+        hint = look.hint(lambda candidate: schema.fits(part, candidate, "type"))
         return look.must_be(wanted(schema, part), hint)
     if keyword == "uniqueItems":
         items = [words.comparable(item) for item in look.value]
@@ -154,7 +160,7 @@ def _fault_of_keyword(look: _Look, part: dict[str, Any], keyword: str) -> Proble
 
 def _must_be_one_of(look: _Look, options: list[Any]) -> Problem:
     equal = {words.comparable(option) for option in options}
-    hint = _what_to_send(look, lambda candidate: words.comparable(candidate) in equal)
+    hint = look.hint(lambda candidate: words.comparable(candidate) in equal)
     if not hint and isinstance(look.value, str) and len(look.value) <= 200:
         meant = near(look.value, [option for option in options if isinstance(option, str)])
         if meant and meant.lower() == look.value.strip().lower():
@@ -208,38 +214,6 @@ def _unknown_field(look: _Look, parts: list[dict[str, Any]], field: str) -> Prob
     return look.say(f"is not a field of this object, {allowed}", allowed, quoted(field), hint, (field,))
 
 
-# Hints.
-
-
-def _what_to_send(look: _Look, accepted: Callable[[Any], bool]) -> str:
-    """What to send instead, given which values would be accepted; empty where nothing sure can be said."""
-    value, hint = look.value, ""
-    if value is None and look.path and isinstance(look.path[-1], str):
-        return "the field is required, send a value" if look.required else "leave the field out if you have no value"
-    if isinstance(value, str):
-        hint = _hint_for_text(value.strip(), accepted)
-    elif isinstance(value, int | float) and accepted(literal(value)):
-        hint = f"send it in quotes: {quoted(literal(value))}"
-    elif isinstance(value, float) and accepted(int(value)):
-        hint = "send a whole number"
-    elif value is not None and accepted([]) and not accepted({}):
-        hint = "send an array, also for one item"
-    return hint or ("" if look.path else "send the arguments as one JSON object")
-
-
-def _hint_for_text(text: str, accepted: Callable[[Any], bool]) -> str:
-    try:
-        inside = json.loads(text.lower() if text.lower() in ("true", "false") else text, parse_constant=str)
-    except (ValueError, RecursionError):
-        broken = text[:1] in ("[", "{") and (accepted([]) or accepted({}))
-        return "the string holds broken JSON: mend it and send it without quotes around it" if broken else ""
-    if isinstance(inside, str) or not accepted(inside):
-        return ""
-    if isinstance(inside, dict | list):
-        return "the string holds JSON: send it as JSON, without quotes around it"
-    return f"send {literal(inside)} without quotes"
-
-
 # Unions.
 
 
@@ -254,7 +228,7 @@ def _faults_of_union(look: _Look) -> Iterator[Problem | _Look]:
         expected = f"of one of these shapes, not of several: {words.shapes(schema, fitting)}"
         yield look.must_be(expected, "leave out what makes it fit the others")
     elif not typed:
-        hint = _what_to_send(look, lambda candidate: any(schema.fits_type(branch, candidate) for branch in branches))
+        hint = look.hint(lambda candidate: any(schema.fits_type(branch, candidate) for branch in branches))
         yield look.must_be(wanted(schema, part), hint)
     elif len(typed) > 1 and all(options):
         yield _must_be_one_of(look, [option for listed_values in options for option in listed_values])
@@ -300,20 +274,20 @@ def _fault_of_mark(look: _Look, branches: list[Any]) -> Problem | None:
 def _closest(look: _Look, branches: list[Any]) -> _Look:
     """The branch that was probably meant: the fewest fields with a value of another branch, then the fewest faults."""
 
-    def distance(branch: _Look) -> tuple[int, int]:
-        strange = others = 0
-        for fault in islice(_faults(branch), MAX_PROBLEMS):
-            if isinstance(fault, _Look) and any(options_of(inner) for inner in look.schema.in_place(fault.parts, None)):
-                strange += 1
-            else:  # a missing field counts twice: it may be the mark of another branch
-                others += 2 if isinstance(fault, Problem) and fault.received == "nothing" else 1
-        return strange, others
+    schema, value = look.schema, look.value
 
-    looks = [replace(look, parts=[branch], union="") for branch in branches]
-    distances = [distance(branch) for branch in looks] if len(looks) > 1 else [(0, 0)]
+    def distance(branch: Any) -> tuple[int, int]:
+        parts = schema.in_place([branch], value)
+        below = [(item, schema.below(parts, value, key)) for key, item in _entries(value)]
+        unfit = [inner for item, inner in below if not all(schema.fits(part, item) for part in inner)]
+        strange = sum(any(options_of(part) for part in schema.in_place(inner, None)) for inner in unfit)
+        missing = sum(name not in value for name in _names(parts, "required")) if isinstance(value, dict) else 0
+        return strange, len(unfit) + 2 * missing  # twice: what is missing may be the mark of another branch
+
+    distances = [distance(branch) for branch in branches]
     least = min(distances)
-    closest = looks[distances.index(least)]
+    closest = replace(look, parts=[branches[distances.index(least)]], union="")
     undecided = [branch for branch, far in zip(branches, distances, strict=True) if far[0] == least[0]]
     if len(undecided) > 1:
-        closest.shapes = f"possible shapes: {words.shapes(look.schema, undecided)}"
+        closest.shapes = f"possible shapes: {words.shapes(schema, undecided)}"
     return closest

@@ -23,11 +23,6 @@ _TEXTS = "error texts in public reports, 2025-2026"
 # One definition by itself.
 
 
-@lru_cache(maxsize=4096)
-def _schema_fault(schema_text: str) -> str | None:
-    return schema.schema_problem(json.loads(schema_text))
-
-
 def _custom(request: Request) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     for index, tool in request.custom_tools:
         yield f"tools.{index}.custom", tool, tool["input_schema"]
@@ -55,7 +50,7 @@ def property_keys(request: Request) -> Iterator[Found]:
 def schema_valid(request: Request) -> Iterator[Found]:
     """An `input_schema` is valid JSON Schema, draft 2020-12."""
     for path, _, input_schema in _custom(request):
-        if _schema_fault(json.dumps(input_schema)):
+        if schema.schema_problem(input_schema):
             words = f"JSON schema is invalid. It must match JSON Schema draft 2020-12 ({DRAFT})."
             yield Found(f"{path}.input_schema", words)
 
@@ -65,7 +60,7 @@ def input_examples_fit(request: Request) -> Iterator[Found]:
     """Every one of a tool's `input_examples` fits its `input_schema` (the API's exact words are not known)."""
     for path, tool, input_schema in _custom(request):
         for index, example in enumerate(tool.get("input_examples") or ()):
-            if not _schema_fault(json.dumps(input_schema)) and not schema.conforms(input_schema, example):
+            if not schema.schema_problem(input_schema) and not schema.conforms(input_schema, example):
                 yield Found(f"{path}.input_examples.{index}", "Input example does not match the input_schema")
 
 

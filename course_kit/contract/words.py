@@ -1,12 +1,12 @@
 """A problem, and the words it is told in: values, paths and schemas, each in a few printable words on one line.
 
-What is wrong with an input, and what to send instead, is found next door, in `explain.py`.
+What is wrong with an input is found next door, in `explain.py`.
 """
 
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .compiled import CompiledSchema
 
 __all__ = ["FORMATS", "LIMITS", "Path", "Problem", "comparable", "limited", "marks", "one_of", "options_of", "shapes"]
-__all__ += ["count", "cut", "listed", "literal", "near", "path_text", "problem_at", "quoted", "received", "wanted"]
+__all__ += ["count", "cut", "listed", "literal", "near", "path_text", "problem_at", "quoted", "received"]
+__all__ += ["wanted", "what_to_send"]
 
 # Where something is in a value: ("items", 2, "qty").
 Path = tuple[str | int, ...]
@@ -237,6 +238,33 @@ def comparable(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(comparable(item) for item in value)
     return isinstance(value, bool), value
+
+
+# Hints.
+
+
+def what_to_send(value: Any, accepted: Callable[[Any], bool]) -> str:
+    """What to send instead, by what would be accepted; empty where nothing sure can be said."""
+    if isinstance(value, str):
+        return _hint_for_text(value.strip(), accepted)
+    if isinstance(value, int | float) and accepted(literal(value)):
+        return f"send it in quotes: {quoted(literal(value))}"
+    if isinstance(value, float) and accepted(int(value)):
+        return "send a whole number"
+    return "send an array, also for one item" if value is not None and accepted([]) and not accepted({}) else ""
+
+
+def _hint_for_text(text: str, accepted: Callable[[Any], bool]) -> str:
+    try:
+        inside = json.loads(text.lower() if text.lower() in ("true", "false") else text, parse_constant=str)
+    except (ValueError, RecursionError):
+        broken = text[:1] in ("[", "{") and (accepted([]) or accepted({}))
+        return "the string holds broken JSON: mend it and send it without quotes around it" if broken else ""
+    if isinstance(inside, str) or not accepted(inside):
+        return ""
+    if isinstance(inside, dict | list):
+        return "the string holds JSON: send it as JSON, without quotes around it"
+    return f"send {literal(inside)} without quotes"
 
 
 def near(word: str, candidates: Iterable[str]) -> str | None:

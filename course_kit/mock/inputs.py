@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
+from math import fsum
 from typing import Any, NamedTuple
 
 from .filling import as_wanted, fits, merged, options, type_of
@@ -103,7 +104,7 @@ def near(field: Field, text: str, start: int, end: int) -> float:
             gap = start - right if right <= start else left - end
             apart = 0.4 if re.search(r"[.,;:?!。，；]", text[min(right, end) : max(left, start)]) else 1
             close[word] = max(close.get(word, 0), (1 - gap / 40) * apart)
-    named = sum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
+    named = fsum(close.get(word, 0) for word in field.words) / (len(field.words) or 1)
     return max(3 * named, *(closeness for word, closeness in close.items() if word not in GENERIC), 0)
 
 
@@ -258,8 +259,26 @@ def choose_inputs(
     choice = choice._replace(values=ordered)
     for field in inputs:
         if field.required and field.name not in choice.values:
-            if field.node.get("default") is not None:
-                choice.values[field.name] = field.node["default"]
-            else:
+            default = default_of(field)
+            if default is None:
                 choice.missing.append(field.name)
+            else:
+                choice.values[field.name] = default
+                choice.reasons.append(f"  {field.name} = {json.dumps(default)}: the default")
     return choice
+
+
+def default_of(field: Field) -> Any:
+    """The default of the schema, or the one its description states; a boolean nobody mentions is false."""
+    if field.node.get("default") is not None or field.type == "boolean":
+        return field.node.get("default", False)
+    stated = re.search(
+        r"\bdefaults?(?: value)?(?: is| to|:) ['\"`]?([\w.-]*\w)", field.node["description"], re.IGNORECASE
+    )
+    value: Any = stated[1] if stated else None
+    if stated and field.type != "string":
+        try:
+            value = json.loads(stated[1])
+        except ValueError:
+            return None
+    return value if fits(field.node, value) else None

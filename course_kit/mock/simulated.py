@@ -13,10 +13,11 @@ up where nobody said it, is in `filling.py`.
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from math import log
+from math import fsum, log
 from typing import Any, NamedTuple
 
 from course_kit.contract.messages import Block
@@ -37,7 +38,7 @@ class Settings:
     """What one model does otherwise than another."""
 
     threshold: float = 0.25  # a tool less relevant than this is not called
-    invents: float = 0.5  # how often a missing value is made up instead of asked for
+    invents: float = 0.7  # how often a missing value is made up instead of asked for
     parallel: bool = True  # several calls in one turn
     noise: float = 0.01  # how far chance moves a relevance
     patience: int = 3  # equal failures in a row before it gives up
@@ -45,14 +46,13 @@ class Settings:
 
 
 PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.15, invents=1.0, parallel=False, noise=0.05)}
-
-
 MOST_STEPS = 12  # a longer text is read as one
 
 
 # Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
 
 NOT = re.compile(r"\b(?:not|never|don't|cannot|instead)\b|不|勿", re.IGNORECASE)
+AND_NOT = re.compile(r",\s*(?:and |or )?(?=not\b|nor\b)", re.IGNORECASE)
 STATEMENT = re.compile(r"(?:my|it|this|the|they|there|he|she|we)\b[^?]*$|(?:我的|它)[^？]*$", re.IGNORECASE)
 USE_WHEN = re.compile(r"\s*(?:use|call|when|for)\b|\s*(?:当|用于)", re.IGNORECASE)
 
@@ -71,32 +71,41 @@ def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) ->
     """What follows a "not", or stands in a sentence with another tool's name, is not this tool's work."""
     own, elsewhere = [], []
     for sentence in re.split(r"(?<=[.;])\s|[。；\n]", description):
-        named = min(rivals.intersection(re.findall(r"[A-Za-z0-9_-]+", sentence)), default="")
         boundary = NOT.search(sentence)
-        cut = boundary.start() if boundary else 0 if named else len(sentence)
+        cut = boundary.start() if boundary else 0 if names_in(sentence) & rivals else len(sentence)
         own.append(sentence[:cut])
-        if away := sentence[cut:]:
-            elsewhere.append((words(away.replace(named, " ") if named else away), named))
+        for away in AND_NOT.split(sentence[cut:]):  # "not for X (use Y), not for Z (use W)"
+            named = min(names_in(away) & rivals, default="")
+            if about := words(away.replace(named, " ") if named else away):
+                elsewhere.append((about, named))
     head = words(" ".join([name, own[0], *filter(USE_WHEN.match, own[1:])]))
     return Said(words(name), head, words(" ".join([name, *own, inputs])), tuple(elsewhere))
 
 
-def relevance(text: str, tools: Sequence[Tool]) -> dict[str, tuple[float, str]]:
-    """How relevant each tool is to a text, from 0 to 1, and why."""
+def names_in(text: str) -> set[str]:
+    """Everything in a text that could be a tool's name."""
+    return set(re.findall(r"[A-Za-z0-9_-]+", text))
+
+
+def read_definitions(tools: Sequence[Tool]) -> dict[str, Said]:
+    """The words of each tool's definition, by its name."""
     said, names = {}, frozenset(tool["name"] for tool in tools)
     for tool in tools:
         inputs = " ".join(f"{field.name} {field.node['description']}" for field in fields_of(tool))
         said[tool["name"]] = said_by(tool["name"], tool.get("description") or "", inputs, names - {tool["name"]})
-    asked = words(text)
-    using = {
-        word: sum(word in one.all for one in said.values()) for word in asked.union(*(s.head for s in said.values()))
-    }
-    topic = {word for word in asked if using[word] or word not in values_in(text)}
+    return said
+
+
+def relevance(text: str, said: Mapping[str, Said]) -> dict[str, tuple[float, str]]:
+    """How relevant each tool is to a text, from 0 to 1, and why."""
+    asked, values = words(text), values_in(text)
+    using = Counter(word for one in said.values() for word in one.all)
+    topic = {word for word in asked if using[word] or word not in values}
 
     def share(part: Any, whole: Any) -> float:
         # Rivals hurt by themselves: a word that many of the visible tools use says little.
         weight = {word: (0.25 if word in GENERIC else 1) / (1 + log(using[word] or 1)) for word in whole}
-        return sum(weight[word] for word in part) / (sum(weight.values()) or 1)
+        return fsum(weight[word] for word in part) / (fsum(weight.values()) or 1)
 
     scores, reasons = {}, {}
     for name, one in said.items():
@@ -140,8 +149,9 @@ class Simulated:
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
         turn, why = Turn(request), []
+        turn.said = read_definitions(turn.tools)
         calls, problem = [], "I cannot call a tool here, so I answer in words."
-        if turn.choice["type"] in ("any", "tool") and turn.tools:
+        if (turn.choice["type"] == "any" and turn.tools) or (turn.choice["type"] == "tool" and turn.all_tools):
             calls = self._forced(turn, why)
         elif turn.choice["type"] == "auto" and turn.tools:
             calls, problem = self._calls(turn, why)
@@ -157,7 +167,7 @@ class Simulated:
 
     def _rank(self, text: str, turn: Turn, texts: Sequence[Text]) -> list[tuple[float, Choice]]:
         """The three most relevant tools with their inputs; required inputs that are nowhere lower a tool."""
-        scored = relevance(text, turn.tools)
+        scored = relevance(text, turn.said)
         noisy = {
             name: s + self.settings.noise * (2 * self._chance(turn, text, name) - 1) for name, (s, _) in scored.items()
         }
@@ -245,10 +255,12 @@ class Simulated:
 
     def _call(self, choice: Choice, turn: Turn, why: list[str]) -> Block:
         """The call; required values that were found nowhere are made up."""
-        values = dict(choice.values)
+        values = choice.values
+        if choice.missing or choice.tool.get("strict"):
+            whole = fill(choice.tool["input_schema"], values, seed=(self.seed, turn.text))
+            made_up = {name: whole[name] for name in choice.missing if name in whole}
+            values = whole if choice.tool.get("strict") else {**values, **made_up}
         if choice.missing:
-            made_up = fill(choice.tool["input_schema"], values, seed=(self.seed, turn.text))
-            values |= {name: made_up[name] for name in choice.missing if name in made_up}
             why.append(f"  made up: {', '.join(choice.missing)}")
         return call(choice.tool["name"], values)
 
@@ -274,7 +286,7 @@ class Simulated:
     def _forced(self, turn: Turn, why: list[str]) -> list[Block]:
         """A call that must be: of the named tool or the best one, with an input that fits whatever was said."""
         if turn.choice["type"] == "tool":
-            named = next((tool for tool in turn.all_tools if tool["name"] == turn.choice["name"]), turn.tools[0])
+            named = next((tool for tool in turn.all_tools if tool["name"] == turn.choice["name"]), turn.all_tools[0])
             choices = [choose_inputs(named, turn.texts(), True)]
         else:
             choices = self._plan(turn.text, turn, why) or [self._rank(turn.text, turn, turn.texts())[0][1]]
@@ -318,10 +330,9 @@ class Simulated:
             given = choose_inputs(answer, turn.texts(), True).values if isinstance(turn.schema, dict) else {}
             return json.dumps(fill(turn.schema, given, seed=(self.seed, turn.text)), ensure_ascii=False)
         if turn.made and not problem:
-            return "\n".join(
-                f"{made.name} answered: {quote(made.text, turn.text)}" for made in turn.made if not made.failed
-            )
-        return problem
+            answers = [(made.name, quote(made.text, turn.text)) for made in turn.made if not made.failed]
+            return "\n".join(f"{name} answered: {said}" for name, said in answers) or "Nothing came of it."
+        return problem or "Done."
 
 
 SAYS_NOTHING = ("", "null", "(no output)")

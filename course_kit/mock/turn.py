@@ -35,6 +35,7 @@ class Turn:
         self.all_tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
         found = {name for turn in turns for name in _referenced(content_blocks(turn))}
         self.tools = [tool for tool in self.all_tools if not tool.get("defer_loading") or tool["name"] in found]
+        self.said: Mapping[str, Any] = {}  # the words of each definition, once `simulated.py` has read them
         self.by_name = {tool["name"]: tool for tool in self.tools}
         self.choice = request.get("tool_choice") or {"type": "auto"}
         self.schema = ((request.get("output_config") or {}).get("format") or {}).get("schema")
@@ -101,7 +102,8 @@ def quote(result: str, request: str, most: int = 6) -> str:
     lines = [line.strip() for line in flat(result).split("\n") if line.strip()]
     asked, extent = words(request), re.compile(r"(?:total|returned|truncated|next_cursor)\b|.*left out")
     best = sorted(range(len(lines)), key=lambda i: (not extent.match(lines[i]), -len(words(lines[i]) & asked), i))
-    return "; ".join(lines[i] for i in sorted(best[:most]))
+    said = "; ".join(lines[i] for i in sorted(best[:most]))
+    return re.sub(r"(?<=_cents: )(\d+)", lambda cents: f"{cents[1]} ({int(cents[1]) / 100:.2f})", said)
 
 
 # In an error, what came is no hint: `not 19.99`, `but the string "5" came`.
