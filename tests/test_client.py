@@ -15,7 +15,6 @@ from course_kit.errors import LiveNotAllowed, RecordingMismatch, ScriptExhausted
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import Scripted, call
 
-
 KEY = "sk-fake-0123456789-never-write-me"
 ORGANISATION = "0e9f3c52-1111-4222-8333-44445555aaaa"
 MODEL = "claude-haiku-5-5"

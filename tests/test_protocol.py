@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from rule_cases import (
+
+from course_kit import check_request
+from course_kit.contract.examples import (
     ASK,
     CALL,
-    CASES,
+    EXAMPLES,
     HAIKU,
     LATER,
     OLD,
@@ -21,8 +23,6 @@ from rule_cases import (
     tool,
     user,
 )
-
-from course_kit import check_request
 from course_kit.contract.models import MODELS
 from course_kit.contract.protocol import RULES, first_violation
 
@@ -32,12 +32,12 @@ def split(case: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert CASES.keys() == RULES.keys()
+    assert EXAMPLES.keys() == RULES.keys()
 
 
 @pytest.mark.parametrize("id", RULES)
 def test_rule_refuses_one_and_passes_one(id: str) -> None:
-    (refused, refused_with), (passes, passes_with) = map(split, CASES[id])
+    (refused, refused_with), (passes, passes_with) = map(split, EXAMPLES[id])
     on = {id: True}  # uncertain rules are off by default
     found = check_request(refused, strictness=on, **refused_with)
     assert id in {violation.rule for violation in found}
@@ -48,7 +48,7 @@ def test_rule_refuses_one_and_passes_one(id: str) -> None:
 @pytest.mark.parametrize("id", RULES)
 def test_rule_is_what_refuses(id: str) -> None:
     """The failing twin: without the rule, nothing says what it said."""
-    refused, options = split(CASES[id][0])
+    refused, options = split(EXAMPLES[id][0])
     without = check_request(refused, strictness={id: False}, **options)
     assert id not in {violation.rule for violation in without}
 
@@ -71,7 +71,7 @@ def test_uncertain_rules_are_settings() -> None:
         "strict-string-length",
     }
     for id in off:
-        refused, options = split(CASES[id][0])
+        refused, options = split(EXAMPLES[id][0])
         assert check_request(refused, **options) == []
         assert id in {v.rule for v in check_request(refused, strictness="all", **options)}
 
@@ -197,8 +197,8 @@ def test_forcing_by_model(id: str) -> None:
         ),
         (
             body(user({**RESULT, "tool_use_id": "toolu_Z"})),
-            "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_Z. Each `tool_result` block "
-            "must have a corresponding `tool_use` block in the previous message.",
+            "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_Z. "
+            "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
         ),
         (body({"role": "user", "content": "a", "id": 1}), "messages.0.id: Extra inputs are not permitted"),
     ],

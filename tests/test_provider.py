@@ -15,8 +15,9 @@ from anthropic.types.shared import ErrorResponse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from rule_cases import ASK, CASES, HAIKU, NO_FORCING, OLD, OPUS, RESULT, TEXT, WEATHER, assistant, body, user
 
+from course_kit.contract.examples import ASK, HAIKU, NO_FORCING, OLD, OPUS, RESULT, TEXT, WEATHER, assistant, body, user
+from course_kit.contract.examples import EXAMPLES as CASES
 from course_kit.contract.models import MODELS
 from course_kit.contract.protocol import check_request
 from course_kit.contract.streaming import message_from_events

@@ -6,8 +6,8 @@ from typing import Any
 
 import anthropic
 import pytest
-from rule_cases import ASK, NO_FORCING, RESULT, TEXT, WEATHER, assistant, body, user
 
+from course_kit.contract.examples import ASK, NO_FORCING, RESULT, TEXT, WEATHER, assistant, body, user
 from course_kit.contract.protocol import RULES
 from course_kit.contract.transport import TRANSPORT_RULES
 from course_kit.mock import faults

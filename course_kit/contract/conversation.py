@@ -303,11 +303,12 @@ def no_document_from_the_assistant(request: Request) -> Findings:
 def no_citations_from_the_user(request: Request) -> Findings:
     """Since version 2026-10-21 no text of a user message carries `citations`."""
     if request.version >= "2026-10-21":
-        for role, path, block in request.blocks:
-            parts = block.get("content") if block["type"] in ("search_result", "tool_result") else [block]
-            for part in parts if role == "user" and isinstance(parts, list) else ():
-                if isinstance(part, dict) and part.get("type") == "text" and part.get("citations"):
-                    yield Found(path, "`citations` are not allowed in `user` messages")
+        for kind in ("text", "tool_result", "search_result"):
+            for path, block in request.of_type(kind, role="user"):
+                parts = [block] if kind == "text" else block.get("content")
+                for part in parts if isinstance(parts, list) else ():
+                    if isinstance(part, dict) and part.get("type") == "text" and part.get("citations"):
+                        yield Found(path, "`citations` are not allowed in `user` messages")
 
 
 # Tried before the pairing rules, and after them.

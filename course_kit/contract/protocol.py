@@ -50,7 +50,7 @@ def only_calls_after_a_call(request: Request) -> Findings:
     """After the first call of an assistant turn only calls (or thinking) follow: text belongs ahead of them."""
     for turn in request.turns:
         calls: list[str] = []
-        for _, block in turn.blocks if turn.role == "assistant" else ():
+        for _, block in turn.blocks if turn.calls and turn.role == "assistant" else ():
             if block["type"] == "tool_use":
                 calls.append(block["id"])
             elif calls and block["type"] in ("text", "image", "document", "search_result"):

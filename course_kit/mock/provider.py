@@ -32,7 +32,7 @@ from .wire import Answer, error_answer, make_id
 
 __all__ = ["Exchange", "MockProvider"]
 
-SECRET_HEADERS = ("authorization", "cookie", "proxy-authorization", "x-api-key")
+SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
 
 
 @dataclass

@@ -54,12 +54,8 @@ def finished(
 
 def _encodable(content: list[Block]) -> list[Block]:
     """The blocks without what UTF-8 cannot say: half a surrogate pair becomes a question mark."""
-    text = json.dumps(content, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.loads(text.encode("utf-8", "replace"))
-    return content
+    text = json.dumps(content)
+    return json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")) if "\\ud" in text else content
 
 
 def _complete(block: Block, body: Mapping[str, Any], *key: object) -> Block:

@@ -75,16 +75,19 @@ quiz("00.1")
 
 # %% tags=["item-00.2"]
 provider = MockProvider()
-provider.client().messages.create(
+reply = provider.client().messages.create(
     model="claude-opus-5",
     max_tokens=200,
     tools=[tool.definition() for tool in desk_tools(shop)],
     messages=[{"role": "user", "content": "Where is my parcel for ORD-20260917?"}],
 )
+print("called:", reply.content[-1].name)
 print(provider.explain())
 
 # %% [markdown]
-# Every turn of the simulated model can be asked for its reasons, as above. A real model cannot do that.
+# Every turn of the simulated model can be asked for its reasons, as above: how much of your request each tool's words
+# explain, how much of the tool your request mentions, and where a definition sends this kind of request. The highest
+# number is called. A real model cannot be asked like that. How these rules work is a page of lesson 02.
 #
 # **Live.** The same notebooks run against the real API when you switch that on: start the course with `COURSE_LIVE=1` and
 # `ANTHROPIC_API_KEY` set. A key alone never spends anything. Each lesson has one live cell; it says beforehand how many

@@ -12,7 +12,8 @@
 # - **decide** from `stop_reason` what your program does next,
 # - **measure** what tool definitions cost on every turn.
 #
-# About 75 minutes. You need Python; lesson 00 is enough beforehand.
+# About 90 minutes, best in two sittings: a good place to stop is marked. You need Python; lesson 00 is enough
+# beforehand.
 
 # %% tags=["setup"]
 import json
@@ -51,8 +52,8 @@ order["customer"], order["paid_cents"], shop.ledger("ORD-20260917")
 # %% [markdown]
 # ## Step 1: ask, and say which tools there are
 #
-# A tool definition has three parts: a name, a description, and a JSON Schema for the inputs. This one is complete.
-# Why it is worded so is the subject of lesson 02.
+# A tool definition has three parts: a name, a description, and a JSON Schema for the inputs. (The API would do without
+# the description; the model hardly.) Why this one is worded so is the subject of lesson 02.
 
 # %% tags=["item-01.2"]
 REFUND_ORDER = {
@@ -78,28 +79,34 @@ REFUND_ORDER = {
 
 # %%
 client = connect()
-messages = [{"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}]
+tools = [REFUND_ORDER]
+question = {"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}
 
 # %% [markdown]
 # **Before you run the next cell, guess:** how much money has moved when it is done?
 
 # %%
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=messages)
+reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
 reply.stop_reason
 
 # %% [markdown]
 # ## Step 2: the model answers with a request
 #
 # `"tool_use"` means: *I stopped because I want a tool to be used.* What it wants stands in the reply's `content`, a list
-# of blocks. A block is found by its `type`, never by its place.
+# of blocks. A block is found by its `type`, never by its place in the list.
+
 
 # %%
-call = next(block for block in reply.content if block.type == "tool_use")
-print(json.dumps(call.to_dict(), indent=2))
+def first(reply, type):
+    return next(block for block in reply.content if block.type == type)
+
+
+tool_use = first(reply, "tool_use")
+print(json.dumps(tool_use.to_dict(), indent=2))
 
 # %% [markdown]
-# An `id`, a `name`, an `input`. `input` is an object, not a string of JSON. `19.99` has become `1999`, because the
-# definition says so. And the money?
+# An `id`, a `name`, an `input`. (`caller` says who made the call; `direct` is the model itself.) `input` is an object,
+# not a string of JSON. `19.99` has become `1999`, because the definition says so. And the money?
 
 # %%
 shop.ledger("ORD-20260917")
@@ -119,13 +126,14 @@ quiz("01.1")
 # %%
 import jsonschema
 
-jsonschema.validate(call.input, REFUND_ORDER["input_schema"])
+jsonschema.validate(tool_use.input, REFUND_ORDER["input_schema"])
 
 # %% [markdown]
-# Now *your* line of Python moves the money.
+# Now *your* line of Python moves the money. (Run it twice, and the shop objects: it never pays back more than was paid.
+# `shop.reset()` begins anew.)
 
 # %%
-receipt = shop.refund_order(**call.input)
+receipt = shop.refund_order(**tool_use.input)
 receipt
 
 # %% [markdown]
@@ -135,24 +143,19 @@ receipt
 # assistant's turn **unchanged**, and a new user turn that holds the `tool_result`. The result is tied to the call by
 # `tool_use_id`.
 #
-# A result's `content` is a string (or a list of blocks). Make JSON with a library, never with `str()`, and leave
-# letters as they are: `ensure_ascii=False`.
+# A result's `content` is a string, or a list of blocks; it may even be empty. Make JSON with a library, never with
+# `str()`, and leave letters as they are: `ensure_ascii=False`.
 
 # %%
-messages.append({"role": "assistant", "content": reply.to_dict()["content"]})
-messages.append(
-    {
-        "role": "user",
-        "content": [
-            {
-                "type": "tool_result",
-                "tool_use_id": call.id,
-                "content": json.dumps(receipt, ensure_ascii=False),
-            }
-        ],
-    }
-)
-final = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=messages)
+turn = {"role": "assistant", "content": reply.to_dict()["content"]}
+tool_result = {
+    "type": "tool_result",
+    "tool_use_id": tool_use.id,
+    "content": json.dumps(receipt, ensure_ascii=False),
+}
+messages = [question, turn, {"role": "user", "content": [tool_result]}]
+
+final = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages)
 final.stop_reason
 
 # %% [markdown]
@@ -161,9 +164,11 @@ final.stop_reason
 # `"end_turn"`: it has said what it wanted to say. Had it written `"tool_use"` again, you would be back at step 3.
 
 # %%
-print(final.content[-1].text)
+print(first(final, "text").text)
 
 # %% [markdown]
+# (The simulated model has no style: it repeats the fields of the result that matter. A real one would write a sentence.)
+#
 # That is the whole round trip. The list `messages` grew by two turns for one call, and every request carries all of it.
 
 # %%
@@ -173,8 +178,8 @@ finished = [*messages, {"role": "assistant", "content": final.to_dict()["content
 show(plot_messages({"request 1": messages[:1], "request 2": messages, "afterwards": finished}))
 
 # %% [markdown]
-# Step through the same conversation block by block. Watch the id: it is the only thread between call and result.
-# (Without a mouse: `transcript(...).step(2)`.)
+# Step through the same conversation message by message. Watch the id: it is the only thread between call and result.
+# (Without a mouse: `transcript(finished).step(2)`.)
 
 # %%
 transcript(finished)
@@ -193,7 +198,7 @@ import anthropic
 
 
 def send(messages, **changes):
-    request = {"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": [REFUND_ORDER], **changes}
+    request = {"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": tools, **changes}
     try:
         reply = client.messages.create(messages=messages, **request)
     except anthropic.BadRequestError as error:
@@ -202,31 +207,22 @@ def send(messages, **changes):
         print(200, reply.stop_reason)
 
 
-question, turn, answer = messages
+def user(*blocks):
+    return {"role": "user", "content": list(blocks)}
+
 
 # %% [markdown]
-# **Rule 1. The assistant's turn goes back as it came.** Leave it out, and the result answers nothing:
+# **Rule 1. The turn with the call stands directly before its results.** Leave it out, and the result answers nothing:
 
 # %%
-send([question, answer])
-
-# %% [markdown]
-# Its *words* are not protected. Put others in, and the request is accepted, as far as is known. The model then believes
-# that it said so. That is a way to deceive yourself, not a feature.
-
-# %%
-invented = {"role": "assistant", "content": [{"type": "text", "text": "I never refund cups."}, *turn["content"]]}
-send([question, invented, answer])
+send([question, user(tool_result)])
 
 # %% [markdown]
 # **Rule 2. Exactly one result for every call.** No result is an error, and so are two.
 
 # %%
 send([question, turn, {"role": "user", "content": "Thanks!"}])
-
-# %%
-result = answer["content"][0]
-send([question, turn, {"role": "user", "content": [result, result]}])
+send([question, turn, user(tool_result, tool_result)])
 
 # %% [markdown]
 # **Rule 3. Results come first in the user's turn, and the id pairs them.** A friendly word ahead of the result is
@@ -234,37 +230,41 @@ send([question, turn, {"role": "user", "content": [result, result]}])
 
 # %%
 words = {"type": "text", "text": "Here is what happened:"}
-send([question, turn, {"role": "user", "content": [words, result]}])
+send([question, turn, user(words, tool_result)])
 
 # %% [markdown]
 # It says that the result is *missing*, though it is there. Read it as "not immediately after". Behind the result the
-# same words are fine. (Whether they are wise is another matter: text there can teach a model to end its turn.)
+# same words are accepted. (The vendor advises against them: they may teach a model to end its turn.)
+#
+# A wrong id is a result for a call that nobody made. Among themselves results may stand in any order:
 
 # %%
-send([question, turn, {"role": "user", "content": [result, words]}])
+send([question, turn, user(tool_result, words)])
+send([question, turn, user({**tool_result, "tool_use_id": "toolu_wrong"})])
+
+second = {**tool_use.to_dict(), "id": "toolu_second"}
+both = {"role": "assistant", "content": [tool_use.to_dict(), second]}
+send([question, both, user({**tool_result, "tool_use_id": "toolu_second"}, tool_result)])
 
 # %% [markdown]
-# A wrong id is a result for a call that nobody made:
+# ### Unchanged, with one exception
+#
+# Send the assistant's turn back as it came. As far as is known the API does not notice when you edit its *words*: the
+# next request below is accepted. But then the model reads that it said so. That is a way to deceive yourself, not a
+# feature.
 
 # %%
-send([question, turn, {"role": "user", "content": [{**result, "tool_use_id": "toolu_wrong"}]}])
+invented = {"role": "assistant", "content": [{"type": "text", "text": "I never refund cups."}, *turn["content"]]}
+send([question, invented, user(tool_result)])
 
 # %% [markdown]
-# Among themselves results may stand in any order: two calls, answered backwards, are accepted.
+# The exception: models write text *ahead* of a call. Should text ever stand *behind* one, sending it back unchanged is
+# refused (recorded in May 2026). Move it ahead of the call, and it is accepted.
 
 # %%
-second = {**turn["content"][-1], "id": "toolu_second"}
-two_calls = {"role": "assistant", "content": [*turn["content"], second]}
-send([question, two_calls, {"role": "user", "content": [{**result, "tool_use_id": "toolu_second"}, result]}])
-
-# %% [markdown]
-# One turn must be mended before it goes back. Models write text *ahead* of a call. Should text ever stand *behind* one,
-# sending it back unchanged is refused (recorded in May 2026); moved ahead of the call, it is accepted.
-
-# %%
-spoke_late = {"role": "assistant", "content": [*turn["content"], {"type": "text", "text": "One moment."}]}
-send([question, spoke_late, answer])
-send([question, {"role": "assistant", "content": spoke_late["content"][::-1]}, answer])
+moment = {"type": "text", "text": "One moment."}
+send([question, {"role": "assistant", "content": [*turn["content"], moment]}, user(tool_result)])
+send([question, {"role": "assistant", "content": [moment, *turn["content"]]}, user(tool_result)])
 
 # %% tags=["quiz"]
 quiz("01.3")
@@ -284,28 +284,169 @@ for reason, action in STOP_REASONS.items():
 
 # %% [markdown]
 # These are the values of the SDK 2.14 (November 2026). New ones will come: treat an unknown value as the end of the
-# turn, and log it.
+# turn, and log it. `pause_turn` concerns tools that the provider runs itself, such as its web search: lesson 07.
 #
-# Two of them are dangerous, because the reply looks complete. Here the same answer is cut by `max_tokens` in the middle
-# of the call, and then refused. **Guess first:** will `input` be broken JSON?
+# Two of them are dangerous, because the reply looks complete. Here a model wants to leave a note in the ledger, and the
+# reply is cut by a small `max_tokens` in the middle of it. (`MockProvider` takes a list of replies and plays them.)
+# **Guess first:** is `input` broken? Does it still fit the schema?
 
 # %%
-from course_kit import MockProvider, Simulated
-from course_kit.mock import faults
+from course_kit import MockProvider, call
 
-for fault in (faults.max_tokens(at=0.6), faults.refusal()):
-    provider = MockProvider(Simulated(), faults=fault)
-    broken = provider.client().messages.create(
-        model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=[question]
-    )
-    print(broken.stop_reason, broken.content[-1].input)
+wish = call(
+    "refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Handle off. Do NOT restock."
+)
+talkative = MockProvider([wish]).client()
+cut = talkative.messages.create(model=DEFAULT_MODEL, max_tokens=40, tools=tools, messages=[question])
+print(cut.stop_reason, first(cut, "tool_use").input)
+jsonschema.validate(first(cut, "tool_use").input, REFUND_ORDER["input_schema"])
 
 # %% [markdown]
-# Two perfectly good dicts. In the first something is missing; in the second nothing is, and still the model has declined.
-# Only `stop_reason` tells. **Calls of a turn that ended in `max_tokens` or `refusal` are never run.**
+# A perfectly good dict, and the check has nothing against it. The warning is gone without a trace. Only `stop_reason`
+# tells.
+#
+# And here the model, or a filter beside it, declines in mid-turn. The call is whole this time:
+
+# %%
+from course_kit.mock import faults
+
+strict = MockProvider([wish], faults=faults.refusal()).client()
+declined = strict.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
+print(declined.stop_reason, first(declined, "tool_use").input)
+
+# %% [markdown]
+# **Calls of a turn that ended in `max_tokens` or `refusal` are never run**, whole or not. After a cut, ask again with more
+# room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the user.
 
 # %% tags=["quiz"]
 quiz("01.4")
+
+# %% [markdown]
+# ## From `while` to `run_agent`
+#
+# The five steps repeat until the model stops asking. Written down, they are a loop:
+
+# %% tags=["item-01.8"]
+TOOLS = {"refund_order": shop.refund_order}
+shop.reset()
+
+messages = [question]
+while True:
+    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages)
+    messages.append({"role": "assistant", "content": reply.to_dict()["content"]})
+    if reply.stop_reason != "tool_use":
+        break
+    results = []
+    for block in reply.content:
+        if block.type == "tool_use":
+            output = json.dumps(TOOLS[block.name](**block.input), ensure_ascii=False)
+            results.append({"type": "tool_result", "tool_use_id": block.id, "content": output})
+    messages.append({"role": "user", "content": results})
+
+print(first(reply, "text").text)
+
+# %% [markdown]
+# Fourteen lines, and they work on a good day. **Before you read on:** name three days on which they do not.
+
+# %% [markdown]
+# 1. The model names a tool that does not exist, or sends an input that does not fit, or `shop` raises. The program ends,
+#    and the model never learns why.
+# 2. The model calls for ever. Nothing counts.
+# 3. The turn is cut by `max_tokens`. Its call stays in the list without a result, and every further request is refused
+#    until somebody drops the turn or answers the call.
+#
+# `run_agent` is the same loop with these days in mind. Look for `while` and `for` first: they are where they were.
+
+# %% [markdown] tags=["mirrors:course_kit.harness.loop.run_agent"]
+
+# %% [markdown]
+# | in the code | what it does | which day |
+# |---|---|---|
+# | `prepare(call, …)` | finds the tool, checks the input; what is wrong becomes an error result | 1 |
+# | `run_call(call)` | runs the function; an exception becomes an error result | 1 |
+# | `decide(…, approver)` | asks somebody before a call that cannot be undone | lesson 06 |
+# | `Loop(…)`, `loop.next_step()` | says what comes next: `Send` a request, run calls, or `Stop`; counts the replies | 2 |
+# | `loop.feed(…)` | takes in what happened; leaves a cut turn out of the history | 3 |
+#
+# The rest is book-keeping: `toolbox` finds tools by name, `asker` sends a request with the client. `Loop` is worth an
+# evening with `course_kit/harness/loop.py`.
+#
+# Tools are now Python functions: `desk_tools` gives the shop's six. A refund cannot be undone, so `run_agent` wants
+# somebody to allow it. Here that is a function that always says yes; lesson 06 puts a person in its place.
+
+# %%
+from course_kit import desk_tools, run_agent
+
+shop.reset()
+run = run_agent(client, tools=desk_tools(shop), messages=[question], approver=lambda call: True)
+print(run)
+print(run.trace)
+
+# %% [markdown]
+# Now a bad day. This model calls a tool that does not exist, then one with a wrong input. The run goes on: each failure
+# is answered with `is_error` and a sentence, and the model reads it. What makes such a sentence good is lesson 04.
+
+# %%
+shop.reset()
+bad_day = MockProvider(
+    [
+        call("refund", order="ORD-20260917"),
+        call("refund_order", order_id="ORD-20260917", amount_cents="19.99", reason="broken"),
+        "I could not do it. A colleague will write to you.",
+    ]
+)
+bad_run = run_agent(bad_day.client(), tools=desk_tools(shop), messages=[question], approver=lambda call: True)
+for message in bad_run.messages:
+    if message["role"] == "user" and message is not bad_run.messages[0]:
+        print(json.dumps(message["content"][0], indent=2))
+print("stopped:", bad_run.stopped, "| refunds:", shop.ledger("ORD-20260917"))
+
+# %% tags=["quiz"]
+quiz("01.7")
+
+# %% [markdown]
+# ## What holds at every hop
+#
+# A call passes seven stations, and at each one something must be true. When an agent misbehaves, walk along this list with
+# its trace in hand. The first station that does not hold is where to look.
+
+
+# %% tags=["item-01.7"]
+def walk(run, meant):
+    """Print the stations of a run's first call, up to the first that does not hold."""
+    declared = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
+    reply, result = run.trace.events[0]["message"], run.trace.events[1]["result"]
+    call = next(block for block in reply["content"] if block["type"] == "tool_use")
+    paid = [row["amount_cents"] for row in shop.ledger("ORD-20260917")]
+    for station, holds in (
+        ("definition → request   the tool you meant is in `tools`", lambda: meant in declared),
+        ("request → reply        it stopped with `tool_use`", lambda: reply["stop_reason"] == "tool_use"),
+        ("reply → input          it calls a tool you declared", lambda: call["name"] in declared),
+        ("input → checked input  the input fits", lambda: jsonschema.validate(call["input"], declared[meant]) is None),
+        ("checked input → run    your code ran once, with this input", lambda: paid == [call["input"]["amount_cents"]]),
+        ("run → result           under the call's id, no error", lambda: not result.get("is_error")),
+        ("result → final text    the model says what happened", lambda: "1999" in run.text),
+    ):
+        print("✓" if holds() else "✗", station)
+        if not holds():
+            break
+
+
+shop.reset()
+run = run_agent(client, tools=desk_tools(shop), messages=[question], approver=lambda call: True)
+walk(run, meant="refund_order")
+
+# %% [markdown]
+# And the bad day? **Guess the station**, then run it.
+
+# %%
+walk(bad_run, meant="refund_order")
+
+# %% [markdown]
+# The model wrote a name that nobody declared. Not your code, not the result: look at the definitions it chose from.
+#
+# **A good place to stop for today.** The [exercises](../exercises/01_round_trip.ipynb) 1.1 and 1.2 need no more than
+# this. What follows are the switches and the bill.
 
 # %% [markdown]
 # ## `tool_choice`: may it, must it, must it not
@@ -319,17 +460,32 @@ for choice in ({"type": "auto"}, {"type": "none"}, {"type": "any"}, {"type": "to
     send(hello, tool_choice=choice)
 
 # %% [markdown]
-# "Good morning" is no reason for a refund. A forced model calls all the same, and makes up the inputs:
+# "Good morning" is no reason for a refund. A forced model calls all the same, and makes up what it was not told:
 
 # %%
-forced = client.messages.create(
-    model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=hello, tool_choice={"type": "any"}
+made_up = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=hello, tool_choice={"type": "any"}
 )
-print(forced.content[-1].input)
+first(made_up, "tool_use").input
 
 # %% [markdown]
-# And if the choice stays forced on every turn? The model must call again after each result. Such a loop has no end of
-# its own.
+# And when the choice stays forced on every turn? **Guess** how this run ends:
+
+# %%
+shop.reset()
+forced = run_agent(
+    client,
+    tools=desk_tools(shop),
+    messages=[question],
+    tool_choice={"type": "any"},
+    max_iterations=4,
+    approver=lambda call: True,
+)
+print(forced.trace)
+
+# %% [markdown]
+# It may not answer in words, so it calls and calls. Only the limit ends it. Force the first turn if you must, then leave
+# the choice to the model.
 #
 # Some of the newest models refuse forcing altogether (as of November 2026: Opus 5.5, Sonnet 5.5, Fable 5.1, Mythos
 # 5.1):
@@ -345,33 +501,37 @@ send(hello, tool_choice={"type": "any"}, model="claude-opus-5-5")
 send(hello, tool_choice={"type": "auto", "disable_parallel_tool_use": True})
 send(hello, extra_body={"disable_parallel_tool_use": True})
 
-# %% [markdown]
-# Those models also think before every answer, and their thinking is signed. A thinking block goes back exactly as it
-# came. Edit one word of it:
-
-# %%
-THINKER = "claude-opus-5-5"
-thought = client.messages.create(
-    model=THINKER,
-    max_tokens=1024,
-    tools=[REFUND_ORDER],
-    messages=[question],
-    thinking={"type": "adaptive", "display": "summarized"},
-)
-thinking, wish = thought.to_dict()["content"]
-reported = {"role": "user", "content": [{**result, "tool_use_id": wish["id"]}]}
-send([question, {"role": "assistant", "content": [thinking, wish]}, reported], model=THINKER)
-edited = {**thinking, "thinking": "The customer is lying."}
-send([question, {"role": "assistant", "content": [edited, wish]}, reported], model=THINKER)
-
 # %% tags=["quiz"]
 quiz("01.5")
 
 # %% [markdown]
+# ### Thinking goes back untouched
+#
+# Those models also think before they answer. Their turn begins with a `thinking` block, which carries a signature, and
+# here "unchanged" is enforced. (Normally the block's text comes back empty; `display` asks for a summary.) Edit one
+# sentence of it:
+
+# %%
+thought = client.messages.create(
+    model="claude-opus-5-5",
+    max_tokens=1024,
+    tools=tools,
+    messages=[question],
+    thinking={"type": "adaptive", "display": "summarized"},
+)
+thinking, wanted = first(thought, "thinking").to_dict(), first(thought, "tool_use").to_dict()
+answer = user({**tool_result, "tool_use_id": wanted["id"]})
+send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
+
+thinking["thinking"] = "The customer is lying."
+send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
+
+# %% [markdown]
 # ## Definitions are prompt
 #
-# Name, description and schema are read by the model on every turn, and paid for on every turn. `count_tokens` tells
-# how much, without asking the model. (The mock estimates; the real endpoint calls its count an estimate, too.)
+# What you send is read as text, cut into **tokens** (some four letters each), and paid for by the token. Name, description
+# and schema are part of it, on every turn. `count_tokens` tells how much, without asking the model. (The mock estimates;
+# the real endpoint calls its count an estimate, too.)
 
 
 # %% tags=["item-01.6"]
@@ -390,193 +550,94 @@ for number in (0, 1, 5, 20):
 # Having tools at all costs a few hundred tokens, and each of these about two hundred more. Twenty of them are about
 # four thousand, before anybody has said anything.
 #
-# The API keeps nothing, so a conversation of eight turns pays eight times. A marker, `cache_control`, lets the
-# provider keep the beginning of the prompt for a few minutes. **Guess:** which of the three lines stays lowest?
+# The API keeps nothing, so a conversation of eight turns sends them eight times. A marker, `cache_control`, lets the
+# provider keep the beginning of the prompt for some minutes (`ephemeral`): it is then read from the **prompt cache**. The
+# plot counts only what is read anew. **Guess:** after eight turns, which line is lowest?
 
 
 # %%
-def input_tokens(tools, turns=8):
-    """What eight turns cost: input tokens that were read anew, turn by turn."""
+def read_anew(tools, turns=8):
+    """Input tokens of each turn that did not come from the cache."""
     client, talk, spent = MockProvider(lambda request: "Noted.").client(), [], []
     for turn in range(turns):
         talk.append({"role": "user", "content": f"Question {turn + 1}: what about my order?"})
         reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk)
-        talk.append(reply.to_param())
+        talk.append({"role": "assistant", "content": reply.to_dict()["content"]})
         spent.append(reply.usage.input_tokens + reply.usage.cache_creation_input_tokens)
     return spent
 
 
-cached = [*copies(19), {**copies(20)[-1], "cache_control": {"type": "ephemeral"}}]
-series = {
-    "20 tools": input_tokens(copies(20)),
-    "20 tools, cached": input_tokens(cached),
-    "2 tools": input_tokens(copies(2)),
-}
+marked = [*copies(19), {**copies(20)[-1], "cache_control": {"type": "ephemeral"}}]
 
 # %%
 from course_kit import plot_cumulative_tokens
 
-show(plot_cumulative_tokens(series))
+show(
+    plot_cumulative_tokens(
+        {"20 tools": read_anew(copies(20)), "20 tools, cached": read_anew(marked), "2 tools": read_anew(copies(2))}
+    )
+)
 
 # %% [markdown]
-# Caching makes the repetition cheap, not free: what is read from the cache is billed too, at a lower price. And the
-# model still has to find its way among twenty tools. Lesson 07 measures both.
+# Do not take the middle line for the bill: what comes from the cache is billed too, at a small part of the price that
+# differs by model. Few tools stay cheaper than many cached ones. And a model has to find its way among twenty, cached or
+# not. Lesson 07 measures both.
 
 # %% tags=["quiz"]
 quiz("01.6")
 
 # %% [markdown]
-# ## What holds at every hop
+# ## Two more ways to the same round trip
 #
-# A call passes seven stations. At each one something must be true. When an agent misbehaves, walk along this list with
-# its trace in hand, and stop at the first line that does not hold.
-
-# %% tags=["item-01.7"]
-schema = REFUND_ORDER["input_schema"]
-ledger = shop.ledger("ORD-20260917")
-checklist = {
-    "definition → request   the tool you meant is in `tools`": REFUND_ORDER["name"] == "refund_order",
-    "request → reply        it stopped with `tool_use`": reply.stop_reason == "tool_use",
-    "reply → input          the call names a tool you declared": call.name == REFUND_ORDER["name"],
-    "input → checked input  it fits the schema": not list(
-        jsonschema.Draft202012Validator(schema).iter_errors(call.input)
-    ),
-    "checked input → run    your code ran once, with this input": [row["amount_cents"] for row in ledger] == [1999],
-    "run → result           the result says what happened, under the call's id": json.loads(result["content"])
-    == receipt,
-    "result → final text    the model says what the result says": "19.99" in final.content[-1].text,
-}
-for station, holds in checklist.items():
-    print("✓" if holds else "✗", station)
-
-# %% [markdown]
-# ## From `while` to `run_agent`
-#
-# The five steps repeat until the model stops asking. Written down, they are a loop:
-
-# %% tags=["item-01.8"]
-TOOLS = {"refund_order": shop.refund_order}
-shop.reset()
-
-messages = [question]
-while True:
-    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=messages)
-    messages.append(reply.to_param())
-    if reply.stop_reason != "tool_use":
-        break
-    results = []
-    for block in reply.content:
-        if block.type == "tool_use":
-            output = TOOLS[block.name](**block.input)
-            results.append({"type": "tool_result", "tool_use_id": block.id, "content": json.dumps(output)})
-    messages.append({"role": "user", "content": results})
-
-print(reply.content[-1].text)
-
-# %% [markdown]
-# Fourteen lines, and they work on a good day. **Before you read on:** name three days on which they do not.
-
-# %% [markdown]
-# - The model names a tool that does not exist, or sends an input that does not fit, or `shop` raises. Each ends the
-#   program, and the model never learns why.
-# - The model calls for ever. Nothing counts.
-# - The turn is cut by `max_tokens`. The last turn of the list then holds a call without a result, and the
-#   conversation can never be continued.
-#
-# `run_agent` is the same loop with these days in mind, and this is all of it. A `Loop` decides what comes next, and the
-# driver does what it says: ask the model, or run calls. `prepare` finds the tool and checks the input, `decide` asks for
-# approval, `run_call` runs the function. Whatever fails on the way becomes an error result. (The `Loop` itself is 150
-# lines in `course_kit/harness/loop.py`, and worth an evening.)
-
-# %% [markdown] tags=["mirrors:course_kit.harness.loop.run_agent"]
-
-# %% [markdown]
-# Tools are now Python functions: `desk_tools` gives the shop's six, definitions made from their signatures. A refund
-# cannot be undone, so `run_agent` wants somebody to allow it. Here that is a function that always says yes. Lesson 06
-# puts a person in its place.
-
-# %%
-from course_kit import desk_tools, run_agent
-
-shop.reset()
-run = run_agent(client, tools=desk_tools(shop), messages=[question], approver=lambda call: True)
-print(run)
-print(run.trace)
-
-# %% [markdown]
-# Now a bad day. This model calls a tool that does not exist, then one with a wrong input. The run goes on: each failure
-# is answered with `is_error` and a sentence, and the model reads it. What makes such a sentence good is lesson 04.
-
-# %%
-from course_kit import call as wish_for
-
-shop.reset()
-bad_day = MockProvider(
-    [
-        wish_for("refund", order="ORD-20260917"),
-        wish_for("refund_order", order_id="ORD-20260917", amount_cents="19.99", reason="broken"),
-        "I could not do it. A colleague will write to you.",
-    ]
-)
-run = run_agent(bad_day.client(), tools=desk_tools(shop), messages=[question], approver=lambda call: True)
-for message in run.messages[2:5:2]:
-    print(message["content"][0]["content"], end="\n\n")
-print("stopped:", run.stopped, "| refunds:", shop.ledger("ORD-20260917"))
-
-# %% tags=["quiz"]
-quiz("01.7")
-
-# %% [markdown]
-# ### The SDK brings a loop, too
-#
-# `client.beta.messages.tool_runner` does the same for functions marked with `@beta_tool` (SDK 2.14, in beta). By default
-# it keeps the conversation on the server; `thread=False` sends it whole each time, as this lesson does.
+# **The SDK brings a loop, too.** `client.beta.messages.tool_runner` runs functions marked with `@beta_tool` (SDK 2.14, in
+# beta). By default it keeps the conversation on the server; `thread=False` sends it whole each time, as this lesson does.
 
 # %%
 from anthropic import beta_tool
 
 
 @beta_tool
-def get_weather(city: str) -> str:
-    """Get the current weather in a city.
+def query_order(order_id: str) -> str:
+    """Read one order in full, when its number is known.
 
     Args:
-        city: The city's name, such as Oslo.
+        order_id: Such as ORD-20260917.
     """
-    return json.dumps({"city": city, "celsius": 4, "sky": "rain"})
+    return json.dumps(shop.query_order(order_id), ensure_ascii=False)
 
 
 runner = client.beta.messages.tool_runner(
     model=DEFAULT_MODEL,
     max_tokens=1024,
-    tools=[get_weather],
-    messages=[{"role": "user", "content": "What is the weather in Oslo?"}],
+    tools=[query_order],
+    messages=[{"role": "user", "content": "Read my order ORD-20260917, please."}],
     thread=False,
 )
 for message in runner:
     print(message.stop_reason, [block.type for block in message.content])
 
 # %% [markdown]
-# ### The same conversation, streamed
-#
-# A streamed reply is the same message in pieces. Text grows word by word. A call's `input` grows as fragments of JSON
-# text, cut anywhere, and means nothing until its block has stopped. Results are never streamed: you send them whole.
+# **Streamed.** A streamed reply is the same message in pieces. Text grows word by word. A call's `input` grows as fragments
+# of JSON text, cut anywhere, and means nothing until its block has stopped. Results are never streamed: you send them
+# whole.
 
 # %%
 with client.messages.create(
-    model=DEFAULT_MODEL, max_tokens=1024, tools=[REFUND_ORDER], messages=[question], stream=True
+    model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question], stream=True
 ) as stream:
     for event in stream:
         if event.type == "content_block_start":
             print("start", event.content_block.type)
         elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
             print("     ", repr(event.delta.partial_json))
-        elif event.type in ("content_block_stop", "message_delta"):
-            print(event.type, getattr(event, "delta", ""))
+        elif event.type == "content_block_stop":
+            print("stop")
+        elif event.type == "message_delta":
+            print("stop_reason", event.delta.stop_reason)
 
 # %% [markdown]
 # The first fragment is empty, always. A call without any input has no other. So join the fragments when the block stops,
-# read an empty text as `{}`, and look at `stop_reason` before you run anything. The SDK's `client.messages.stream(...)`
+# read an empty text as `{}`, and wait for `stop_reason` before you run anything. The SDK's `client.messages.stream(...)`
 # does the joining for you.
 
 # %% tags=["quiz"]
@@ -587,15 +648,19 @@ quiz("01.8")
 #
 # | you see | look at |
 # |---|---|
-# | 400 `tool_use ids were found without tool_result blocks immediately after` | Is there a result for *each* call, in the very next turn, ahead of any text? |
+# | 400 `tool_use ids were found without tool_result blocks immediately after` | Is there a result for *each* call, in the very next turn, ahead of any text? Or was the list sent before the results were added? |
 # | 400 `unexpected tool_use_id found in tool_result blocks` | Was the assistant's turn left out, or cut off when the history was trimmed? |
-# | 400 `must end with a user message` | The list ends with an assistant turn: you sent it before adding the results. |
+# | 400 `tool_use ids must be unique` | The same turn was appended twice: a cell was run again. |
+# | 400 `Unexpected role "tool"` | Results are the user's here: role `user`, a `tool_result` block. |
+# | 400 `…content: Input should be a valid array` | A dict as the result's content: make it a string with `json.dumps`. |
+# | 400 `must end with a user message` | The list ends with words of the assistant. Newer models do not go on from there. |
 # | 400 on `tool_choice` | Does this model allow forcing? |
 # | `end_turn` and no call | The model did not choose your tool: its description, lesson 02. |
-# | a call with half its inputs | `stop_reason` is `max_tokens`. Do not run it. |
+# | a call that lacks something | `stop_reason` is `max_tokens`. Do not run it. |
 # | it never ends | Is `tool_choice` forced on every turn? Is there a limit? |
 #
-# The mock can also judge a client from what it sent. Ours, on the bad day:
+# Every other complaint is in the [index](90_glossary.ipynb). The mock can also judge a client from what it sent. Ours, on
+# the bad day:
 
 # %%
 bad_day.report()
@@ -627,8 +692,8 @@ print(run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 # `stop_reason` says what may be done with a turn, and a turn that was cut or refused is never run. Definitions are
 # prompt, and are paid for on every turn.
 #
-# New words: *tool definition*, `tool_use` block, `tool_result` block, `tool_use_id`, `stop_reason`, `tool_choice`, *turn*,
-# *round trip*. They are in the [glossary](90_glossary.ipynb).
+# New words: *tool definition*, `tool_use` block, `tool_result` block, `tool_use_id`, `is_error`, `stop_reason`,
+# `tool_choice`, *turn*, *round trip*, *token*, *prompt cache*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #

@@ -31,16 +31,19 @@
 #
 # ## Complaints
 #
-# Every rule that the mock checks, by lesson. The text in quotation marks is that of the API for one request that breaks
-# the rule. "How sure" tells where the rule is known from, as of November 2026: read in the SDK, stated in the docs,
-# recorded, reported by several people, or uncertain.
+# For every rule that the mock checks one complaint, by lesson, in the API's words (the path at its beginning tells where:
+# yours will be another). Search this page for a few of the words that you were given. Behind it stands how sure the
+# course is of the rule, as of November 2026: read in the SDK, stated in the docs, recorded, reported by several people, or
+# uncertain. A few texts of the API are not known; the rule then says so.
 
 # %% tags=["setup"]
 from course_kit import RULES
+from course_kit.contract.examples import refusal_of
 from course_kit.mock.report import lesson_of
 
+# %%
 for lesson in sorted({lesson_of(rule) for rule in RULES}):
-    print(f"Lesson {lesson}")
-    for id, rule in sorted(RULES.items()):
+    print(f"Lesson {lesson}\n")
+    for id, rule in RULES.items():
         if lesson_of(id) == lesson:
-            print(f"  {id:32} {rule.certainty:10} {rule.says}")
+            print(f"    {refusal_of(id)[:160]}\n        {rule.says} ({rule.certainty})\n")

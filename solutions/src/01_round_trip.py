@@ -17,11 +17,11 @@ from course_kit import DEFAULT_MODEL, check, hint, solution
 # `client` is an SDK client. `tools` maps each tool's name to a Python function. `definitions` is what goes into the
 # request. Talk to the model until it has answered, and return the whole list of messages, the last answer included.
 #
-# - Every call gets exactly one result: first thing in the next turn, in call order, under its id.
+# - Every call gets exactly one result, under its id. All results of a turn stand in one message, in call order.
 # - What a function returns becomes JSON text.
 # - A function that raises, or a name that is not in `tools`, must not end the run: answer that call with
 #   `"is_error": True` and a sentence that names the trouble.
-# - Calls of a turn that did not stop with `tool_use` are not run, and do not stay in the list without an answer.
+# - Calls of a turn that did not stop with `tool_use` are not run. Leave them out of the list, or answer them with an error.
 # - After `limit` replies it ends, whatever the model wants. What is returned must be legal to go on with.
 
 # %% tags=["exercise-1.1"]
@@ -133,7 +133,8 @@ check("1.2", {"a": broken_a, "b": broken_b, "c": broken_c})
 # In **a** the order of the two results is free, and the error result is fine; the text between them is what must move
 # behind both. (The path of the second result is right, too: moving it up mends the turn just as well.) In **b** somebody
 # trimmed the history and cut a round in half: the result lost its call. In **c** the user spoke before the tool had
-# answered. The result has to go into `messages.2`, ahead of the user's words.
+# answered: the result has to go into `messages.2`, ahead of the user's words. Seen from the call it is "call without
+# result", seen from the last message "result without call", which is what the API says first; all three count.
 
 # %% [markdown]
 # ## 1.3 The cheapest request that must call
@@ -165,5 +166,5 @@ check("1.3", body)
 
 # %% [markdown] tags=["solution"]
 # A forced tool needs no description to be found, so here there is none; in a real request it is the last thing to save
-# on. Most of what remains is the prompt that the presence of tools brings along, and it depends on the model and on
-# forcing.
+# on. Most of what remains is the prompt that the presence of tools brings along. It depends on the model, and forcing
+# makes it longer, by the vendor's price list some 120 tokens for Opus 5.

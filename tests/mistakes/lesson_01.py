@@ -150,7 +150,8 @@ MISTAKES = {
         "last answer missing": (loop(keep_last=False), "last answer is missing"),
         "str instead of JSON": (loop(to_text=str), "as JSON"),
         "stack trace": (loop(trace=True), "holds a stack trace"),
-        "results in reverse": (loop(reverse=True), "in call order"),
+        "results in reverse": (loop(reverse=True), "in another order than the calls"),
+        "a message for each result": (loop(one_message=False), "spread over several messages"),
     },
     "1.2": {
         "missing result": ({"a": ("messages.1.content.0", "call without result"), "b": None, "c": None}, "`broken_a`"),

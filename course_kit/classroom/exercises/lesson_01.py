@@ -1,5 +1,6 @@
 """Checks of lesson 01: the loop, three broken transcripts, the cheapest request that must call."""
 
+import itertools
 import json
 import random
 from typing import Any
@@ -30,7 +31,7 @@ def _call(name: str, city: str) -> dict[str, Any]:
     importance="core",
     minutes=25,
     hints=[
-        "Which of the two lists grows, and by how many turns for one round?",
+        "`messages` grows by two turns for each round of calls. Which two?",
         "Read `reply.stop_reason` before you look at any block. Only one value means that calls may be run.",
         "Put the `try` around one call, not around the turn: then one result comes out of it whatever happens.",
         "Where the loop ends with calls still open, each of them needs a result that says it was not run.",
@@ -125,10 +126,17 @@ class WriteTheLoop:
         results = [block for message in messages for block in tool_result_blocks(message)]
         results = [block for block in results if not (block["tool_use_id"] in cut and block.get("is_error"))]
         answered = [block["tool_use_id"] for block in results]
+        if sorted(answered) != sorted(calls):
+            raise Incorrect(f"With {about}, {len(calls)} calls need {len(calls)} results; there are {len(results)}.")
         if answered != list(calls):
             raise Incorrect(
-                f"With {about}, {len(calls)} calls need {len(calls)} results, in call order; there are {len(results)}."
+                f"With {about}, the results stand in another order than the calls. Here call order is asked for."
             )
+        for one, next_one in itertools.pairwise(messages):
+            if tool_result_blocks(one) and tool_result_blocks(next_one):
+                raise Incorrect(
+                    f"With {about}, the results of one turn are spread over several messages; put them into one."
+                )
         for number, block in enumerate(results):
             _judge_result(
                 about, calls[block["tool_use_id"]], block, not_run=number >= len(seen["ran"]) and "limit" in case
@@ -176,15 +184,13 @@ def _short(value: Any) -> str:
 RULES = ("call without result", "result without call", "two results", "not first", "not at once")
 # More than one place can be mended: each right answer as (path, rule).
 BROKEN = {
-    "a": [("messages.2.content.1", "not first"), ("messages.2.content.2", "not first")],
+    "a": [(path, "not first") for path in ("messages.2.content.1", "messages.2.content.2", "messages.2")],
     "b": [("messages.0.content.0", "result without call"), ("messages.0", "result without call")],
+    # Seen from the call it has no result, seen from the result it has no call: both say that it comes too late.
     "c": [
-        ("messages.2", "not at once"),
-        ("messages.4", "not at once"),
-        ("messages.4.content.0", "not at once"),
-        ("messages.2", "call without result"),
-        ("messages.1.content.1", "call without result"),
-        ("messages.4.content.0", "result without call"),
+        (path, rule)
+        for path in ("messages.1", "messages.1.content.1", "messages.2", "messages.4", "messages.4.content.0")
+        for rule in ("not at once", "call without result", "result without call")
     ],
 }
 BAR = 470  # input tokens of exercise 1.3
@@ -203,7 +209,7 @@ WHY = {
     minutes=10,
     hints=[
         "Draw a line from each call's id to the result that repeats it. Where does the line cross something?",
-        "Send each one with the lesson's `send` helper and read the complaint. Its index may mislead; the id does not.",
+        "In the lesson's notebook, `send` prints the complaint. Its index may mislead; the id does not.",
         "`messages.2.content.1` is the second block of the third message.",
     ],
 )
@@ -237,7 +243,7 @@ class FindTheBrokenRule:
     hints=[
         'Which field makes a call certain? "Please call" in the message does not.',
         "Exactly one call: where does that switch sit?",
-        "What in the definition does a model need that has no choice?",
+        "The API asks for two parts of a definition only. What is the third for, when the model has no choice?",
     ],
 )
 class CheapestForcedCall:

@@ -1,10 +1,14 @@
 """For every rule of the protocol one request that it refuses, and a like one that passes.
 
-A case is `(refused, passes)`; either is a body, or a body with keyword arguments for `check_request`. The rule named
-must be the *first* that the refused body breaks, unless `LATER` says that another one comes first by the API's order.
+An example is `(refused, passes)`; either is a body, or a body with keyword arguments for `check_request`. The rule
+named is the *first* that the refused body breaks, unless `LATER` says that another one comes first by the API's order.
 """
 
 from typing import Any
+
+from . import thinking
+
+__all__ = ["EXAMPLES", "LATER", "refusal_of"]
 
 OPUS, HAIKU, OLD = "claude-opus-5", "claude-haiku-5-5", "claude-haiku-4-5"
 NO_FORCING = "claude-opus-5-5"
@@ -95,8 +99,6 @@ def many(count: int, **changes: Any) -> list[dict[str, Any]]:
 
 def signed(text: str, *, model: str = OPUS, edited: str | None = None, system: str | None = None) -> dict[str, Any]:
     """A round trip with a thinking block that the mock signed, perhaps edited or moved afterwards."""
-    from course_kit.contract import thinking
-
     before = body(model=model)
     turns = [("user", [{"type": "text", "text": ASK["content"]}])]
     block = {"type": "thinking", "thinking": text, "signature": thinking.sign(text, before, turns)}
@@ -108,7 +110,7 @@ def signed(text: str, *, model: str = OPUS, edited: str | None = None, system: s
     return body(ASK, assistant(block, CALL), user(RESULT), **fields)
 
 
-CASES: dict[str, tuple[Any, Any]] = {
+EXAMPLES: dict[str, tuple[Any, Any]] = {
     # Shape.
     "field-required": (without("model"), body()),
     "field-type": (body(max_tokens=None), body(max_tokens=1)),
@@ -375,3 +377,13 @@ LATER = {
     "strict-missing-ref": "schema-valid",
     "strict-items-list": "schema-valid",
 }
+
+
+def refusal_of(id: str) -> str:
+    """The API's words for the refused example of a rule."""
+    from .protocol import check_request
+
+    refused = EXAMPLES[id][0]
+    body, options = refused if isinstance(refused, tuple) else (refused, {})
+    found = check_request(body, strictness={id: True}, **options)
+    return next(violation.message for violation in found if violation.rule == id)
