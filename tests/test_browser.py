@@ -139,8 +139,13 @@ class Learner:
         expect(self.quiz.get_by_role("radio").nth(1)).to_be_checked()
         return status.inner_text()
 
-    def picture(self, name: str) -> None:
-        self.quiz.scroll_into_view_if_needed()
+    def picture(self, name: str, heading: str = "") -> None:
+        """The page as it looks, at the first quiz or with a heading at its top."""
+        if heading:
+            self.page.get_by_role("heading", name=heading).evaluate("heading => heading.scrollIntoView()")
+            self.page.wait_for_timeout(300)
+        else:
+            self.quiz.scroll_into_view_if_needed()
         self.page.screenshot(path=self.screenshots / f"{name}.png")
 
 
@@ -169,6 +174,8 @@ def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, wo
         expect(learner.page.get_by_role("dialog")).to_have_count(0)  # no questions about news or updates
         learner.run_all()
         expect(learner.page.locator(".jp-OutputArea-output[data-mime-type*='error']")).to_have_count(0)
+        learner.page.keyboard.press("Control+b")  # the list of files makes room
+        learner.picture("lesson-01", heading="Step 2: the model answers")  # the README's: copy it when it has changed
         learner.answer_by_keyboard()
         said = learner.feedback()
         learner.picture("answered")

@@ -9,7 +9,7 @@ import pytest
 
 from course_kit.classroom import progress
 from course_kit.classroom import quiz as module
-from course_kit.classroom.quiz import Question, QuizGroup, lint_quizzes, question_ids, quiz, to_html
+from course_kit.classroom.quiz import QUIZ_FOLDER, Question, QuizGroup, lint_quizzes, question_ids, quiz, to_html
 from course_kit.errors import CourseKitError, SetupError
 
 
@@ -296,6 +296,11 @@ def test_fr30_scored_by_option_id_in_any_order(questions):
             shown.choices.value = "b"
             shown.button.click()
             assert "Right." in shown.feedback.value
+
+
+@pytest.mark.parametrize("file", sorted(QUIZ_FOLDER.glob("*.json")), ids=lambda file: file.stem)
+def test_the_questions_of_the_course_are_fair(file):
+    assert lint_quizzes(json.loads(file.read_text(encoding="utf-8"))) == []
 
 
 def test_fr30_order_is_fixed_by_the_id_and_can_be_switched_off():
