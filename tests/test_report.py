@@ -270,7 +270,7 @@ def test_a_client_that_does_not_wait() -> None:
 )
 def test_how_long_is_long_enough(later: float, rule: str | None) -> None:
     first, second = (
-        Exchange(number, "req", "POST", "/v1/messages", {}, body(), at, "digest")
+        Exchange(number, "req", "POST", "/v1/messages", {}, b"{}", at, "digest")
         for number, at in ((1, 0.0), (2, later))
     )
     first.status, first.retry_after = 429, 5.0

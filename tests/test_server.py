@@ -1,6 +1,7 @@
 """The mock over HTTP, and that every fault looks the same to the real SDK in process and over a socket."""
 
 import asyncio
+import contextlib
 import json
 import logging
 import signal
@@ -397,10 +398,10 @@ def test_a_port_or_host_that_does_not_exist_gets_one_sentence():
 
 def test_closing_ends_stalls_delays_and_half_requests_at_once(caplog):
     application = Application()
-    with serve_in_thread(application.handle) as server:
+    with contextlib.ExitStack() as open_connections, serve_in_thread(application.handle) as server:
         for fault, body in [(stall(), b"{}"), (delay(3600), b"{}"), (None, b"{")]:
             application.faults = fault
-            connection = raw_connection(server)
+            connection = open_connections.enter_context(raw_connection(server))
             connection.sendall(b"POST / HTTP/1.1\r\nhost: mock\r\ncontent-length: 2\r\n\r\n" + body)
             time.sleep(0.02)
         started = time.perf_counter()

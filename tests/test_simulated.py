@@ -121,8 +121,8 @@ def test_the_final_answer_quotes_what_was_done():
     receipt = {"refund_id": "RFD-0001", **CUP_INPUT, "currency": "EUR"}
     text = after(CUP, ("refund_order", CUP_INPUT, json.dumps(receipt)))
     assert text == (
-        "refund_order answered: refund_id: RFD-0001; order_id: ORD-20260917; amount_cents: 1999; reason: damaged; "
-        "currency: EUR"
+        "refund_order answered: refund_id: RFD-0001; order_id: ORD-20260917; amount_cents: 1999 (19.99); "
+        "reason: damaged; currency: EUR"
     )
 
 
@@ -190,6 +190,17 @@ def pick(said, *tools, **settings):
 
 def scores_of(said, *tools):
     return relevance(said, read_definitions(tools))
+
+
+def test_each_not_of_a_sentence_sends_to_its_own_neighbour():
+    """Twin: read as one boundary, both kinds of request would be sent to the same neighbour."""
+    one = "Reads an order. Not for parcels (use track_parcel), not for goods (use search_products)."
+    tools = [tool("query_order", one), tool("search_products", "Finds."), tool("track_parcel", "Follows.")]
+    said = read_definitions(tools)["query_order"]
+    assert [(sorted(about), named) for about, named in said.elsewhere] == [
+        (["parcel"], "track_parcel"),
+        (["good"], "search_products"),
+    ]
 
 
 def test_a_boundary_sends_to_the_neighbour():

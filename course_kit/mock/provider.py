@@ -14,7 +14,10 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+from jiter import from_json
 
 from course_kit.contract.protocol import check_request, first_violation
 from course_kit.contract.rules import Violation
@@ -32,6 +35,7 @@ from .wire import Answer, error_answer, make_id
 
 __all__ = ["Exchange", "MockProvider"]
 
+ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "x-api-key"})
 
 
@@ -40,8 +44,8 @@ class Exchange:
     """One request and what became of it. Keys are never kept.
 
     `reply` is the message that was sent, `violation` the rule that refused the request, `at` the monotonic clock in
-    seconds when the request came (for `retry-after`), `digest` that of the body's bytes. A body that could not be read
-    is `{}`.
+    seconds when the request came (for `retry-after`), `digest` that of the body's bytes. The body is kept as bytes and
+    read when it is asked for: thousands of requests stay small.
     """
 
     number: int
@@ -49,7 +53,7 @@ class Exchange:
     method: str
     path: str
     headers: dict[str, str]
-    body: dict[str, Any]
+    raw: bytes = field(repr=False)
     at: float
     digest: str
     status: int = 200
@@ -59,6 +63,15 @@ class Exchange:
     fault: Fault | None = None
     cache: CacheUse | None = None
     retry_after: float | None = None
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The body; `{}` when it cannot be read."""
+        try:
+            body = from_json(self.raw, allow_inf_nan=False)
+        except ValueError:
+            return {}
+        return body if isinstance(body, dict) else {}
 
 
 class MockProvider:
@@ -137,7 +150,7 @@ class MockProvider:
             shown = {name: "(not kept)" if name in SECRET_HEADERS else value for name, value in headers.items()}
             request_id = make_id("req_011", self.seed, number)
             digest = hashlib.sha256(body).hexdigest()
-            exchange = Exchange(number, request_id, method, path, shown, {}, time.monotonic(), digest)
+            exchange = Exchange(number, request_id, method, path, shown, body, time.monotonic(), digest)
             exchange.fault = fault_for(self.faults, number)
             self.requests.append(exchange)
         try:
@@ -154,7 +167,6 @@ class MockProvider:
     def _answer(self, exchange: Exchange, incoming: Incoming) -> Answer:
         if violation := check_transport(incoming):
             return self._refused(exchange, violation)
-        exchange.body = body = incoming.payload or {}
         fault = exchange.fault or Fault()
         if answer := fault.answer(exchange.request_id):
             return answer
@@ -163,12 +175,12 @@ class MockProvider:
             status, found = catalogue(incoming.path)
             answer = self._json(exchange, found) if isinstance(found, dict) else self._error(exchange, status, found)
             return fault.on_answer(answer, False)
-        counting = endpoint == "/v1/messages/count_tokens"
+        body, counting = incoming.payload, endpoint == "/v1/messages/count_tokens"
         if violation := self._first_violation(incoming, counting):
             return self._refused(exchange, violation)
         if counting:
             return fault.on_answer(self._json(exchange, {"input_tokens": count_tokens(body)}), False)
-        return fault.on_answer(self._message(exchange, fault), bool(body.get("stream")))
+        return fault.on_answer(self._message(exchange, body, fault), bool(body.get("stream")))
 
     def _first_violation(self, incoming: Incoming, counting: bool) -> Violation | None:
         beta = [name.strip() for name in incoming.headers.get("anthropic-beta", "").split(",") if name.strip()]
@@ -177,8 +189,7 @@ class MockProvider:
         violation = first_violation(body, version=version, beta=beta, strictness=self._rules, counting=counting)
         return violation or self._memory.first_violation(body, self.strictness)
 
-    def _message(self, exchange: Exchange, fault: Fault) -> Answer:
-        body = exchange.body
+    def _message(self, exchange: Exchange, body: dict[str, Any], fault: Fault) -> Answer:
         draft = self.model.reply(body) if body["max_tokens"] else Draft([])
         with self._lock:
             exchange.cache = self._cache.use(body)
@@ -220,7 +231,7 @@ class MockProvider:
         return error_answer(status, message, exchange.request_id, type=type, details=details, headers=headers)
 
     def _json(self, exchange: Exchange, body: Mapping[str, Any]) -> Answer:
-        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        text = ENCODE(body).encode("utf-8", "replace")
         return Answer(200, (text,), self._headers(exchange, "application/json"))
 
     def _headers(self, exchange: Exchange, content_type: str) -> dict[str, str]:

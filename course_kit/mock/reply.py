@@ -27,12 +27,14 @@ def finished(
     content = [_complete(block, body, *key, index) for index, block in enumerate(blocks)]
     content, sequence = _until_stop_sequence(content, body.get("stop_sequences") or ())
     calls = any(block["type"] == "tool_use" for block in content)
+    costs = [estimate(block) for block in content]
+    thought = sum(cost for cost, block in zip(costs, content, strict=True) if block["type"] == "thinking")
     usage = {
         **cache.usage(),
         "inference_geo": "global",
         # Not zero even for an empty answer; nothing at all is written where the cache is only warmed.
-        "output_tokens": sum(map(estimate, content)) or min(1, body["max_tokens"]),
-        "output_tokens_details": {"thinking_tokens": sum(estimate(b) for b in content if b["type"] == "thinking")},
+        "output_tokens": sum(costs) or min(1, body["max_tokens"]),
+        "output_tokens_details": {"thinking_tokens": thought},
         "service_tier": "standard",
     }
     message = {
@@ -49,7 +51,7 @@ def finished(
     message |= {**draft.fields, "usage": {**usage, **(draft.fields.get("usage") or {})}}
     if sequence:
         message |= {"stop_reason": "stop_sequence", "stop_sequence": sequence}
-    return _within_max_tokens(message, body["max_tokens"])
+    return _within_max_tokens(message, costs, body["max_tokens"])
 
 
 def _encodable(content: list[Block]) -> list[Block]:
@@ -102,11 +104,10 @@ def _until_stop_sequence(content: list[Block], sequences: Sequence[str]) -> tupl
     return content, None
 
 
-def _within_max_tokens(message: dict[str, Any], limit: int) -> tuple[dict[str, Any], dict[int, str]]:
+def _within_max_tokens(message: dict[str, Any], costs: list[int], limit: int) -> tuple[dict[str, Any], dict[int, str]]:
     """The message cut where `max_tokens` ends it, inside a block if need be."""
     room = limit
-    for index, block in enumerate(message["content"]):
-        cost = estimate(block)
+    for index, cost in enumerate(costs):
         if cost > room:
             return _cut(message, index, room / cost, limit)
         room -= cost

@@ -12,8 +12,10 @@ https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 
 import hashlib
 import json
+import marshal
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -82,13 +84,28 @@ def _tokens(characters: int) -> int:
 def _measured(body: Mapping[str, Any]) -> tuple[int, bool]:
     """The tokens of the whole prompt, and whether anything in it is marked."""
     prompt = list(_prompt(body))
-    blocks = [block for _, _, block in prompt]
+    tools = [block for part, _, block in prompt if part == "tools"]
+    blocks = [block for _, _, block in prompt[len(tools) :]]
+    # Tools are the same in every turn of a loop; `marshal` gives the quickest key for them.
+    parts = [_tools_characters(marshal.dumps(tools, 2))] if tools else []
+    parts += [_characters(blocks)] if blocks else []
+    characters = sum(count for count, _ in parts) + len(", ") * max(0, len(parts) - 1)
+    characters += sum(len(role) for _, role, _ in prompt)
+    return _overhead(body) + _tokens(characters), bool(body.get("cache_control")) or any(marked for _, marked in parts)
+
+
+def _characters(blocks: list[Any]) -> tuple[int, bool]:
+    """The length of these blocks with `, ` between them, and whether one of them is marked."""
     text = json.dumps(blocks)
     marked = '"cache_control"' in text
     if marked:
         text = json.dumps(without_cache_control(blocks))
-    characters = len(text) - len("[]") + sum(len(role) for _, role, _ in prompt)
-    return _overhead(body) + _tokens(characters), marked or bool(body.get("cache_control"))
+    return len(text) - len("[]"), marked
+
+
+@lru_cache(maxsize=1024)
+def _tools_characters(tools: bytes) -> tuple[int, bool]:
+    return _characters(marshal.loads(tools))
 
 
 class _Piece(NamedTuple):
