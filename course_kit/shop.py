@@ -164,7 +164,7 @@ class Shop:
             order = self._order(db, order_id)
             parcels = _rows(
                 db,
-                "SELECT * FROM parcels WHERE order_id = ? AND COALESCE(?2, tracking_id) = tracking_id ORDER BY 1",
+                "SELECT * FROM parcels WHERE order_id = ? AND COALESCE(?, tracking_id) = tracking_id ORDER BY 1",
                 order_id,
                 tracking_id,
             )
@@ -187,7 +187,7 @@ class Shop:
     def ledger(self, order_id: str | None = None) -> list[dict[str, Any]]:
         """Every refund ever made, oldest first; of one order when it is named."""
         with self._transaction() as db:
-            return _rows(db, "SELECT * FROM refunds WHERE COALESCE(?1, order_id) = order_id ORDER BY id", order_id)
+            return _rows(db, "SELECT * FROM refunds WHERE COALESCE(?, order_id) = order_id ORDER BY id", order_id)
 
     # ---- writing ----
 

@@ -19,6 +19,7 @@ from .words import TYPES, cut, options_of, path_text, quoted, received
 
 __all__ = ["CompiledSchema", "SchemaError", "compiled", "schema_problem", "valid"]
 
+MAX_SEEN = 1024  # schemas known by identity
 MAX_BACKTRACKS = 100_000  # for a `pattern` with look-around, about 5 ms; other patterns take linear time anyway
 
 # What the schemas `True` and `False` say, as dicts.
@@ -33,7 +34,15 @@ class SchemaError(CourseKitError, ValueError):
 
 def compiled(schema: Any) -> "CompiledSchema":
     """The schema compiled, from a bounded cache; look at its `problem` first."""
-    return _compiled(_key(schema))
+    seen = _SEEN.get(id(schema))
+    if seen and seen[1].snapshot == schema:
+        return seen[1]
+    found = _compiled(_key(schema))
+    if type(schema) is dict and not found.problem:
+        if len(_SEEN) >= MAX_SEEN:
+            _SEEN.clear()
+        _SEEN[id(schema)] = schema, found
+    return found
 
 
 def valid(schema: Any) -> "CompiledSchema":
@@ -52,7 +61,30 @@ def schema_problem(schema: Any) -> str | None:
     return _schema_problem(_key(schema))
 
 
-# The caches are keyed by content, so that a dict that was changed is another schema.
+# The caches are keyed by content, so that a dict that was changed is another schema. But writing down the content takes
+# longer than checking an input. So a dict that came before is first compared with a copy of what it was then.
+
+_SEEN: dict[int, tuple[dict[str, Any], "CompiledSchema"]] = {}  # a dict that is kept here keeps its id to itself
+
+
+class _Exactly:
+    """Values of `const` or `enum` in such a copy: for Python `True == 1`, in JSON not; elsewhere only one is valid."""
+
+    def __init__(self, values: Any):
+        self.key = _key(values)
+
+    def __eq__(self, other: Any) -> bool:
+        return _key(other) == self.key
+
+
+def _snapshot(schema: Any) -> Any:
+    """A copy of a schema, to be compared with it later."""
+    copy = _as_it_travels(schema)
+    for _, node in walk_schema(copy):
+        for keyword in node.keys() & {"const", "enum"} if isinstance(node, dict) else ():
+            if not all(isinstance(value, str) for value in as_list(node[keyword])):
+                node[keyword] = _Exactly(node[keyword])
+    return copy
 
 
 def _key(schema: Any) -> bytes:
@@ -169,9 +201,11 @@ class CompiledSchema:
 
     def __init__(self, root: Any, problem: str | None):
         self.root, self.problem = root, problem
+        self.snapshot = _snapshot(root) if isinstance(root, dict) else None
         self._engines: dict[tuple[int, str], Any] = {}
         self._targets = {} if problem else _targets(root)
         self._names = {id(part): name for name, part in self._targets.items()}
+        self.accepts = None if problem else self.engine(root).is_valid  # whether a value fits the whole schema
         self.has_inner_id = any("$id" in part for path, part in walk_schema(root) if path and isinstance(part, dict))
 
     def engine(self, part: Any, keyword: str = "") -> Any:

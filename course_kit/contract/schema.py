@@ -9,8 +9,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_kit.errors import CourseKitError
 
@@ -32,6 +31,7 @@ __all__ = [
 ]
 
 MAX_DEPTH = 128  # levels of arrays and objects in an input, far more than a model writes
+MAX_BITS = 13_000  # of an integer, nearly 4,000 digits
 MAX_LINES = 20  # of the problems, shown to the model
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -49,8 +49,7 @@ class NotJSON(CourseKitError, ValueError):
         super().__init__(f"not valid JSON{place}: {reason}")
 
 
-@dataclass(frozen=True)
-class CheckedInput:
+class CheckedInput(NamedTuple):
     """What `check_tool_input` found. `value` is a copy of the input, or None where it could not be read as JSON."""
 
     value: Any
@@ -91,7 +90,7 @@ def check_tool_input(definition_or_schema: Any, raw: Any) -> CheckedInput:
         return CheckedInput(None, (Problem("", f"{message} Do not call it again.", hint=hint),), raw)
     value, reader = raw, _Reader()
     try:
-        if isinstance(raw, str | bytes | bytearray):
+        if not isinstance(raw, dict) and isinstance(raw, (str, bytes, bytearray)):
             value = parse_json(raw) if raw.strip() else {}
         value = reader.copy(value, ())
     except NotJSON as error:
@@ -102,7 +101,7 @@ def check_tool_input(definition_or_schema: Any, raw: Any) -> CheckedInput:
         return CheckedInput(None, (error.problem,), raw)
     if not isinstance(value, dict) and isinstance(tool.root, dict) and "object" in tool.root.get("type", "object"):
         tool = compiled({"type": "object"})  # the first thing to say, whatever else the schema wants
-    if not tool.fits(tool.root, value):
+    if not tool.accepts(value):
         return CheckedInput(value, tuple(explain(tool, value)), raw)
     return CheckedInput(tool.with_integers(value) if reader.whole_floats else value, (), raw)
 
@@ -111,7 +110,7 @@ def conforms(schema: dict | bool, value: Any) -> bool:
     """Whether a value is JSON and fits a schema: `conforms({"type": "integer"}, True)` → `False`."""
     known = valid(schema)
     try:
-        return known.fits(known.root, _Reader().copy(value, ()))
+        return known.accepts(_Reader().copy(value, ()))
     except _NotJSONValue:
         return False
 
@@ -127,7 +126,7 @@ def _schema_of(definition: Any) -> tuple[Any, str | None]:
     none = "it has no `input_schema`"
     if isinstance(definition, bool):
         return definition, None
-    if not isinstance(definition, Mapping):
+    if not isinstance(definition, (dict, Mapping)):  # `dict` first: it is mostly one, and sooner known
         return getattr(definition, "input_schema", None), None if hasattr(definition, "input_schema") else none
     if "input_schema" in definition:
         return definition["input_schema"], None
@@ -240,7 +239,7 @@ class _Reader:
             if not value.isascii() and _HALF_CHARACTER.search(value):
                 raise _NotJSONValue(path, "a string of whole Unicode characters", "half of a surrogate pair")
         elif kind is int:
-            if value.bit_length() > 13_000:
+            if value.bit_length() > MAX_BITS:
                 raise _NotJSONValue(path, "a number of less than 4,000 digits", "a longer integer")
         elif kind is float:
             if not math.isfinite(value):
@@ -269,6 +268,8 @@ class _Reader:
                 raise _NotJSONValue(path, "an object whose field names are strings", came)
             if not key.isascii() and _HALF_CHARACTER.search(key):
                 raise _NotJSONValue(path, "an object whose field names are whole Unicode", "half of a surrogate pair")
-            # Most fields are plain text: a short way for them.
-            copy[key] = item if type(item) is str and item.isascii() else self.copy(item, (*path, key))
+            # Most fields are a short text or a number: a short way for them.
+            kind = type(item)
+            plain = (kind is str and item.isascii()) or (kind is int and item.bit_length() <= MAX_BITS)
+            copy[key] = item if plain else self.copy(item, (*path, key))
         return copy

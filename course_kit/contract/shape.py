@@ -242,6 +242,15 @@ class Bm25SearchTool(SearchTool):
     name: Literal["tool_search_tool_bm25"]
 
 
+@with_config(OPEN)
+class OtherTool(TypedDict):
+    """A tool that is not modelled; a toolset has no name."""
+
+    type: str
+    name: NotRequired[str]
+    cache_control: NotRequired[CacheControl | None]
+
+
 def _kind_of_tool(value: Any) -> str | None:
     type = value.get("type") if isinstance(value, dict) else None
     if type is None or type == "custom":
@@ -252,7 +261,7 @@ def _kind_of_tool(value: Any) -> str | None:
 
 
 ToolDefinition = Annotated[
-    Annotated[Anything, Tag("unmodelled")]
+    Annotated[OtherTool, Tag("unmodelled")]
     | Annotated[CustomTool, Tag("custom")]
     | Annotated[RegexSearchTool, Tag("tool_search_tool_regex_20251119")]
     | Annotated[RegexSearchTool, Tag("tool_search_tool_regex")]

@@ -117,8 +117,8 @@ def _within_max_tokens(message: dict[str, Any], costs: list[int], limit: int) ->
 def _cut(message: dict[str, Any], index: int, share: float, limit: int) -> tuple[dict[str, Any], dict[int, str]]:
     """The message up to its block `index`, of which only a share was written."""
     content = message["content"]
-    thought = min(message["usage"]["output_tokens_details"]["thinking_tokens"], limit)
-    counts = {"output_tokens": limit, "output_tokens_details": {"thinking_tokens": thought}}
+    thought = (message["usage"]["output_tokens_details"] or {}).get("thinking_tokens", 0)
+    counts = {"output_tokens": limit, "output_tokens_details": {"thinking_tokens": min(thought, limit)}}
     message = {**message, "content": content[: index + 1], "usage": {**message["usage"], **counts}}
     if share and content[index]["type"] in ("text", "tool_use"):
         return max_tokens(share).on_message(message)
