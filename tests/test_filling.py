@@ -251,3 +251,8 @@ def test_digits_take_the_prefix_of_the_pattern():
 )
 def test_options(node, found):
     assert options(node) == found
+
+
+@pytest.mark.parametrize("schema", [{"type": "object", "required": [{"a": 1}]}, {"properties": 5}, 7, None])
+def test_what_is_no_schema_is_filled_with_nothing(schema):
+    assert fill(schema) == {}

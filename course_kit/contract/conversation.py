@@ -20,21 +20,21 @@ PROBE = "request probes, 2026-08-31"
 # Whose block it is, and what a result may hold.
 
 
-@rule("reported", "request probe, 2026-08-28", needs=MESSAGES)
+@rule("reported", "request probe, 2026-08-28", needs=MESSAGES, blocks=("tool_result",))
 def results_from_the_user(request: Request) -> Findings:
     """Results are the user's: `tool_result` never stands in an assistant turn."""
     for path, _ in request.of_type("tool_result", role="assistant"):
         yield Found(_message(path), "`tool_result` blocks can only be in `user` messages")
 
 
-@rule("reported", "error texts in public reports", needs=MESSAGES)
+@rule("reported", "error texts in public reports", needs=MESSAGES, blocks=("tool_use",))
 def calls_from_the_assistant(request: Request) -> Findings:
     """Calls are the assistant's: `tool_use` never stands in a user turn."""
     for path, _ in request.of_type("tool_use", role="user"):
         yield Found(_message(path), "`tool_use` blocks can only be in `assistant` messages")
 
 
-@rule("reported", "the API's own text; a comment in the SDK's runner agrees", needs=MESSAGES)
+@rule("reported", "the API's own text; a comment in the SDK's runner agrees", needs=MESSAGES, blocks=("tool_result",))
 def error_result_is_text(request: Request) -> Findings:
     """A result with `is_error` holds text only."""
     for path, block in request.of_type("tool_result"):
@@ -43,7 +43,7 @@ def error_result_is_text(request: Request) -> Findings:
             yield Found(f"{path}.tool_result", "all content must be type `text` if `is_error` is true")
 
 
-@rule("reported", "the API's own text; a comment in the SDK's runner agrees", needs=MESSAGES)
+@rule("reported", "the API's own text; a comment in the SDK's runner agrees", needs=MESSAGES, blocks=("tool_result",))
 def error_result_says_something(request: Request) -> Findings:
     """A result with `is_error` is not empty."""
     for path, block in request.of_type("tool_result"):
@@ -51,7 +51,13 @@ def error_result_says_something(request: Request) -> Findings:
             yield Found(f"{path}.tool_result", "content cannot be empty if `is_error` is true")
 
 
-@rule("uncertain", "the SDK's runner sends it, the server's answer is not known", needs=MESSAGES, default=False)
+@rule(
+    "uncertain",
+    "the SDK's runner sends it, the server's answer is not known",
+    needs=MESSAGES,
+    default=False,
+    blocks=("tool_result",),
+)
 def result_content_not_null(request: Request) -> Findings:
     """A result's `content` is left out rather than null."""
     for path, block in request.of_type("tool_result"):
@@ -167,7 +173,7 @@ def _message(path: str) -> str:
 # Thinking goes back as it came.
 
 
-@rule("reported", "via a host, 2026-07-26", needs=MESSAGES)
+@rule("reported", "via a host, 2026-07-26", needs=MESSAGES, blocks=("thinking", "redacted_thinking"))
 def thinking_not_last(request: Request) -> Findings:
     """No assistant turn ends in `thinking`."""
     for turn in request.turns:
@@ -175,7 +181,7 @@ def thinking_not_last(request: Request) -> Findings:
             yield Found(turn.path, "The final block in an assistant message cannot be `thinking`.")
 
 
-@rule("docs", "Extended thinking", needs=MESSAGES)
+@rule("docs", "Extended thinking", needs=MESSAGES, blocks=("thinking", "redacted_thinking"))
 def thinking_unchanged(request: Request) -> Findings:
     """Thinking of the latest assistant turn is neither edited nor doubled (the mock knows its own by signature)."""
     latest = next((turn for turn in reversed(request.turns) if turn.role == "assistant"), None)
@@ -191,7 +197,12 @@ def thinking_unchanged(request: Request) -> Findings:
         before = block["type"]
 
 
-@rule("docs", "Claude API errors; What's new in Claude Opus 5.5", needs=("messages", "model", "tools", "system"))
+@rule(
+    "docs",
+    "Claude API errors; What's new in Claude Opus 5.5",
+    needs=("messages", "model", "tools", "system"),
+    blocks=("thinking",),
+)
 def thinking_in_its_conversation(request: Request) -> Findings:
     """On the 5.5 models thinking is bound to the conversation before it: `system`, `tools` and earlier turns stay."""
     if request.model and request.model.binds_thinking and request.of_type("thinking", role="assistant"):
@@ -206,7 +217,7 @@ def thinking_in_its_conversation(request: Request) -> Findings:
 # Tools that the server runs, and system turns.
 
 
-@rule("docs", "Server tools", needs=MESSAGES)
+@rule("docs", "Server tools", needs=MESSAGES, blocks=("server_tool_use",))
 def server_call_not_left_open(request: Request) -> Findings:
     """While a server tool's call has no result yet, the next turn holds nothing but results."""
     for turn, name, id in _open_server_calls(request):
@@ -216,7 +227,7 @@ def server_call_not_left_open(request: Request) -> Findings:
             yield Found(turn.path, words)
 
 
-@rule("docs", "Server tools", needs=("messages", "tools"))
+@rule("docs", "Server tools", needs=("messages", "tools"), blocks=("server_tool_use",))
 def server_tool_declared_again(request: Request) -> Findings:
     """A turn that is resumed declares the server tool that is still at work."""
     for turn, name, id in _open_server_calls(request):
@@ -238,6 +249,7 @@ def _open_server_calls(request: Request) -> Iterator[tuple[Turn, str, str]]:
     "live 200s in 2026-07 and 2026-09; older pages and hosts refuse",
     needs=("messages", "tools"),
     default=False,
+    blocks=("tool_use", "tool_result"),
 )
 def tools_declared_for_history(request: Request) -> Findings:
     """A history with calls declares `tools` (no longer on the direct API, so this is a setting)."""
@@ -291,7 +303,7 @@ def _ends_server_side(message: Mapping[str, Any]) -> bool:
 # Version 2026-10-21.
 
 
-@rule("docs", "Migrating to API version 2026-10-21", needs=MESSAGES)
+@rule("docs", "Migrating to API version 2026-10-21", needs=MESSAGES, blocks=("document",))
 def no_document_from_the_assistant(request: Request) -> Findings:
     """Since version 2026-10-21 no `document` stands directly in an assistant message."""
     if request.version >= "2026-10-21":

@@ -35,7 +35,7 @@ MESSAGES = ("messages",)
 # The four laws.
 
 
-@rule("docs", "Handle tool calls", needs=MESSAGES)
+@rule("docs", "Handle tool calls", needs=MESSAGES, blocks=("tool_use",))
 def calls_answered_at_once(request: Request) -> Findings:
     """Every `tool_use` has its `tool_result` in the next turn, ahead of everything else there."""
     for turn, following in _with_next(request.turns):
@@ -45,7 +45,7 @@ def calls_answered_at_once(request: Request) -> Findings:
                 yield Found(turn.path, _unanswered(missing))
 
 
-@rule("recorded", "recorded and probed on haiku-4-5, 2026-05", needs=MESSAGES)
+@rule("recorded", "recorded and probed on haiku-4-5, 2026-05", needs=MESSAGES, blocks=("tool_use",))
 def only_calls_after_a_call(request: Request) -> Findings:
     """After the first call of an assistant turn only calls (or thinking) follow: text belongs ahead of them."""
     for turn in request.turns:
@@ -58,7 +58,7 @@ def only_calls_after_a_call(request: Request) -> Findings:
                 break
 
 
-@rule("reported", "the API's own text, in many reports", needs=MESSAGES)
+@rule("reported", "the API's own text, in many reports", needs=MESSAGES, blocks=("tool_result",))
 def results_have_a_call(request: Request) -> Findings:
     """Every `tool_result` answers a call of the turn right before it."""
     before: Turn | None = None
@@ -75,7 +75,7 @@ def results_have_a_call(request: Request) -> Findings:
         before = turn
 
 
-@rule("reported", "the API's own text, in several reports", needs=MESSAGES)
+@rule("reported", "the API's own text, in several reports", needs=MESSAGES, blocks=("tool_result",))
 def one_result_per_call(request: Request) -> Findings:
     """A call has exactly one result."""
     for turn in request.turns:
@@ -90,7 +90,7 @@ def one_result_per_call(request: Request) -> Findings:
             seen.add(block["tool_use_id"])
 
 
-@rule("reported", "the API's own text, in several reports", needs=MESSAGES)
+@rule("reported", "the API's own text, in several reports", needs=MESSAGES, blocks=("tool_use",))
 def call_ids_unique(request: Request) -> Findings:
     """No two calls of the history share an id."""
     seen: set[str] = set()
@@ -100,7 +100,7 @@ def call_ids_unique(request: Request) -> Findings:
         seen.add(block["id"])
 
 
-@rule("uncertain", "docs and reports differ, 2025-01 to 2026-02", needs=MESSAGES, default=False)
+@rule("uncertain", "docs and reports differ, 2025-01 to 2026-02", needs=MESSAGES, default=False, blocks=("tool_use",))
 def results_in_one_message(request: Request) -> Findings:
     """All results of a turn stand in one message (the API seems to combine messages first, so this is a setting)."""
     messages = request.body["messages"]
@@ -219,7 +219,8 @@ def _violations(request: Request) -> Iterator[Violation]:
             broken.add(found.path.partition(".")[0])
     settled = not broken and _tools_are_legal(marshal.dumps(request.tools, 2), request.on)
     plain = not broken and not strict_refusals_of(request)
-    for one in _active(request.on, settled, plain):
+    types = None if "messages" in broken else frozenset(request.blocks_by_type)
+    for one in _active(request.on, settled, plain, types):
         if not broken or (one.needs is not None and broken.isdisjoint(one.needs)):
             for found in one.find(request):
                 yield one.broken_by(found)
@@ -237,13 +238,16 @@ def _tools_are_legal(tools: bytes, on: frozenset[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
-def _active(on: frozenset[str], tools_settled: bool, nothing_strict: bool) -> tuple[Rule, ...]:
-    """The rules left to try, in order."""
+@lru_cache(maxsize=1024)
+def _active(
+    on: frozenset[str], tools_settled: bool, nothing_strict: bool, types: frozenset[str] | None
+) -> tuple[Rule, ...]:
+    """The rules left to try, in order; `types` are those of the content blocks, as far as they can be read."""
     return tuple(
         rule
         for rule in _IN_ORDER
         if rule.id in on
         and not (tools_settled and rule.needs == ("tools",))
         and not (nothing_strict and rule.needs is None and rule in STRICT_RULES)
+        and not (types is not None and rule.blocks and types.isdisjoint(rule.blocks))
     )

@@ -60,7 +60,8 @@ class Rule:
 
     `default` is False for a rule that is too uncertain to refuse a request; `strictness` can switch it on.
     `needs` are the top-level fields whose shape must be right before the rule can be tried (None: all of them).
-    `shape` marks the rules that still hold when only the shape of a request is checked.
+    `shape` marks the rules that still hold when only the shape of a request is checked. `blocks` are the types of
+    content blocks that a rule is about: a conversation without any of them is not held against it.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Rule:
     default: bool = True
     shape: bool = False
     needs: tuple[str, ...] | None = None
+    blocks: tuple[str, ...] = ()
     error_code: str | None = None
 
     def broken_by(self, found: Found) -> Violation:

@@ -122,7 +122,7 @@ def _references(request: Request) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield f"{path}.tool_search_tool_result.content.tool_references.{index}", part
 
 
-@rule("docs", "Tool search tool", needs=("messages", "tools"))
+@rule("docs", "Tool search tool", needs=("messages", "tools"), blocks=("tool_result", "tool_search_tool_result"))
 def tool_reference_known(request: Request) -> Iterator[Found]:
     """Every `tool_reference` of the history names a tool of this request."""
     for path, part in _references(request):
@@ -130,7 +130,7 @@ def tool_reference_known(request: Request) -> Iterator[Found]:
             yield Found(path, f"Tool reference '{part['tool_name']}' not found in available tools")
 
 
-@rule("recorded", "request probes, 2026-09 and 2026-10", needs=("messages",))
+@rule("recorded", "request probes, 2026-09 and 2026-10", needs=("messages",), blocks=("tool_result",))
 def tool_reference_alone(request: Request) -> Iterator[Found]:
     """A result that holds a `tool_reference` holds nothing else."""
     for path, block in request.of_type("tool_result"):
