@@ -13,6 +13,7 @@ from typing import Any as _Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "contract.definitions": "lint_tools",
     "contract.messages": (
         "STOP_REASONS assistant content_blocks merge_turns text text_of tool_result tool_result_blocks "
         "tool_use tool_use_blocks user"
@@ -32,10 +33,15 @@ _WHERE = {
     "example_tools": "desk_tools file_tools get_weather",
     "shop": "open_shop",
     "classroom.checks": "check hint solution",
+    "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
-    "classroom.plots": "plot_cumulative_tokens plot_messages show",
+    "classroom.plots": (
+        "plot_accuracy plot_cumulative_tokens plot_endings plot_mask plot_messages plot_similarity plot_trials show"
+    ),
     "classroom.quiz": "quiz",
+    "classroom.strict_table": "strict_table",
     "classroom.transcript": "transcript",
+    "classroom.workbench": "workbench",
     "errors": "CourseKitError ToolError",
 }
 _MODULE_OF = {name: module for module, names in _WHERE.items() for name in names.split()}

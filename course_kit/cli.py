@@ -3,6 +3,7 @@
 An error of the kit's own is one sentence on stderr and exit code 1; a wrong option is exit code 2.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -104,6 +105,68 @@ def mock(port: int, host: str, seed: int, strictness: str) -> None:
     except ValueError as problem:
         raise click.UsageError(str(problem)) from None
     serve(provider.handle, host, port)
+
+
+_PROVIDER = click.option(
+    "--provider",
+    type=click.Choice(["anthropic", "openai"]),
+    default="anthropic",
+    show_default=True,
+    help="Whose rules hold.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+_FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+@main.command()
+@_PROVIDER
+@_JSON
+@click.option("--hints", is_flag=True, help="Tell the hints in full, too.")
+@_FILE
+def lint(file: Path, provider: str, as_json: bool, hints: bool) -> None:
+    """Find what would lead a model astray in your own tool definitions.
+
+    FILE is JSON (a list of definitions, one definition, an object with "tools") or a Python module with tools at its
+    top level. Exit code 0: nothing but hints; 1: errors or warnings; 2: the file cannot be read.
+    """
+    from course_kit import tool_files
+    from course_kit.contract.definitions import lint_tools
+
+    tools = _own_tools(file)
+    findings = lint_tools(tools, provider)
+    if as_json:
+        listed = [vars(finding) for finding in findings]
+        click.echo(json.dumps({"provider": provider, "tools": len(tools), "findings": listed}, indent=2))
+    else:
+        click.echo(tool_files.lint_text(findings, len(tools), hints))
+    sys.exit(1 if any(finding.severity != "hint" for finding in findings) else 0)
+
+
+@main.command()
+@_PROVIDER
+@_JSON
+@_FILE
+def strict(file: Path, provider: str, as_json: bool) -> None:
+    """Say what strict mode refuses in your own tool definitions, and what `to_strict` would do about it.
+
+    FILE is what `course lint` takes. Exit code 0: all accepted as they stand; 1: not; 2: the file cannot be read.
+    """
+    from course_kit import tool_files
+
+    check = tool_files.strict_check(_own_tools(file), provider)
+    click.echo(json.dumps(check, indent=2) if as_json else tool_files.strict_text(check))
+    sys.exit(1 if check["together"]["over"] or any(tool["refused"] for tool in check["tools"]) else 0)
+
+
+def _own_tools(file: Path) -> list[Any]:
+    """The definitions in a file; one that cannot be read is a wrong use of the command."""
+    from course_kit import tool_files
+
+    try:
+        return tool_files.read_tools(file)
+    except tool_files.ToolFileError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
 
 
 @main.command()

@@ -35,8 +35,10 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         "build",
         "doctor",
         "lab",
+        "lint",
         "mock",
         "progress",
+        "strict",
     ]
     code = "import sys, course_kit.cli; print({'anthropic', 'nbformat', 'uvicorn', 'pydantic'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

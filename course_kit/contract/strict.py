@@ -101,6 +101,7 @@ _MAPS = frozenset("properties $defs definitions patternProperties dependentSchem
 _LISTS = frozenset("anyOf oneOf allOf prefixItems items".split())
 _SINGLES = frozenset("items additionalProperties not if then else contains propertyNames unevaluatedProperties".split())
 _REFUSED_WHOLE = _SINGLES - {"items"} | {"patternProperties", "dependentSchemas", "prefixItems"}
+_DEEPEST = 2000  # steps from the root: further down nothing is looked at, as no engine reads half as deep
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def walk_schema(schema: Any, skip: Collection[str] = ()) -> Iterator[tuple[Path,
         path, node = stack.pop()
         yield path, node
         inside: list[tuple[Path, Any]] = []
-        for keyword, value in node.items() if isinstance(node, dict) else ():
+        for keyword, value in node.items() if isinstance(node, dict) and len(path) < _DEEPEST else ():
             if keyword in skip:
                 continue
             if keyword in _MAPS and isinstance(value, dict):

@@ -107,13 +107,16 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
     "At least 1.", `moved == [("#/properties/n", "minimum", 1)]`. Judge what comes back with the original schema.
     """
     strict_refusals({}, provider)  # an unknown provider is told at once
+    too_large = StrictSchema({}, problems=[Problem("#", "strict-limits", "Too large or too deep. Make it smaller.")])
+    if any(len(path) > _DEEPEST for path, _ in walk_schema(schema)):
+        return too_large
     if unreadable := _unreadable(schema):
         return StrictSchema({}, problems=[Problem("#", "strict-invalid", unreadable)])
     work = _Rewrite(schema, provider)
     try:
         result = work.rewrite(schema, ())
     except (RecursionError, _TooLarge):
-        return StrictSchema({}, problems=[Problem("#", "strict-limits", "Too large or too deep. Make it smaller.")])
+        return too_large
     for refusal in strict_refusals(result, provider):
         if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # told already, and where they stood
             message = f"{refusal.message.rstrip('.')}. {STRICT_RULES[refusal.rule].advice}"
@@ -124,7 +127,8 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
     return StrictSchema(result, work.moved, work.narrowed, work.problems, forced)
 
 
-_LARGEST = 20_000  # schemas in the result, references written out
+_LARGEST = 20_000  # schemas in the result and references followed
+_DEEPEST = 250  # steps from the root; the engine reads no more either, and thousands would overflow its stack
 _ANNOTATIONS = frozenset("title description default examples".split())
 _SHAPES = frozenset("type $ref enum const items anyOf oneOf allOf properties".split())
 _KNOWN = NATURAL_TYPE.keys() | _ANNOTATIONS | _SHAPES | set("$defs definitions not if then else".split())
@@ -170,6 +174,11 @@ class _Rewrite:
                     self.used.add(target)
                     reached.append(self.places[target])
 
+    def grow(self) -> None:
+        self.size += 1
+        if self.size > _LARGEST:
+            raise _TooLarge
+
     def problem(self, path: Path, rule: str, message: str) -> None:
         self.problems.append(Problem(pointer(path), f"strict-{rule}", message))
 
@@ -178,9 +187,7 @@ class _Rewrite:
 
     def rewrite(self, node: Any, path: Path) -> dict[str, Any]:
         """One schema as a new dict, everything inside it rewritten too."""
-        self.size += 1
-        if self.size > _LARGEST:
-            raise _TooLarge
+        self.grow()
         node = self.typed(self.spread(self.folded(node, path), path), path)  # `true` becomes {}: the lint names it
         types, pure_union, words = as_list(node.get("type")), not _beside_union(node), []
         out: dict[str, Any] = {}
@@ -224,6 +231,7 @@ class _Rewrite:
         node = {keyword: value for keyword, value in _dict(node).items() if keyword in _KNOWN}
         seen: set[Path] = set()
         while "$ref" in node:
+            self.grow()
             ref, beside = {"$ref": node["$ref"]}, {key: value for key, value in node.items() if key != "$ref"}
             target = ref_path(node["$ref"])
             if target not in self.places:

@@ -1,0 +1,1043 @@
+# %% [markdown]
+# # 03 · Strict mode and its limits
+#
+# You will get inputs without a single fault of shape, and watch one of them pay the wrong customer.
+#
+# After this lesson you can
+#
+# - **name** four ways to get JSON from a model, and what each of them guarantees,
+# - **read** the 400 that strict mode answers, and rewrite a schema until it is accepted,
+# - **check** what strict does not promise, in three lines of defence,
+# - **measure** how often a model makes a value up, with and without a way out,
+# - **fall back** when a schema is refused, and lose no check.
+#
+# About 100 minutes, best in two sittings: a good place to stop is marked. Lessons 01 and 02 come before.
+
+# %% tags=["setup"]
+import json
+
+from course_kit import DEFAULT_MODEL, MockProvider, Simulated, check_tool_input, open_shop, quiz, show, to_strict
+
+shop = open_shop()
+
+# %% [markdown]
+# ## One minute: what do you remember?
+
+# %% tags=["quiz"]
+quiz("03.recall")
+
+# %% [markdown]
+# ## A call without a fault
+#
+# Here is the refund tool of lesson 01 again. The schema says how an order number looks, that the amount is at least
+# one cent, and which reasons there are.
+
+# %%
+REFUND_ORDER = {
+    "name": "refund_order",
+    "description": "Pay money back for a delivered order. Use when the user asks for a refund and names the order. "
+    "Never more than was paid. Not for an order that is not yet shipped: use cancel_order.",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
+            "amount_cents": {"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
+            "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
+            "note": {"type": "string", "maxLength": 200, "description": "A word for the ledger, if there is one."},
+        },
+        "required": ["order_id", "amount_cents", "reason"],
+        "additionalProperties": False,
+    },
+}
+
+# %% [markdown]
+# A careful colleague makes it tighter still. The desk refunds orders of this month only, so the pattern now says:
+# September 2026. And `strict` is switched on, which makes the API guarantee the shape of every input.
+#
+# (`to_strict` rewrites a schema so that strict mode accepts it. You will see what it does.)
+
+# %%
+import copy
+
+tight = copy.deepcopy(REFUND_ORDER)
+tight["input_schema"]["properties"]["order_id"]["pattern"] = "^ORD-202609[0-3][0-9]$"
+tight["input_schema"] = to_strict(tight["input_schema"]).schema
+tight["strict"] = True
+
+# %% [markdown]
+# Nora Lindgren writes to the desk. She forgets her order number. **Guess:** what will stand in `order_id`?
+
+
+# %%
+def first(reply, type):
+    return next(block for block in reply.content if block.type == type)
+
+
+nora_writes = [{"role": "user", "content": "My cup arrived broken. Please refund 19.99."}]
+client = MockProvider(Simulated(seed=6)).client()
+reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
+wish = first(reply, "tool_use").input
+reply.stop_reason, wish
+
+# %% [markdown]
+# A number. She did not give one. But it looks right, so you check it as lesson 01 taught. `check_tool_input` does
+# what you did there by hand, and names every problem at once. Here it has none:
+
+# %%
+check_tool_input(tight, wish).problems
+
+# %% [markdown]
+# Valid JSON, the right types, a reason from the list, a number that matches the pattern. So your code pays.
+
+# %%
+shop.reset()  # so that this cell can be run again
+receipt = shop.refund_order(**wish)
+print(receipt["amount_cents"], "cents paid back on an order of", shop.query_order(wish["order_id"])["customer"])
+
+# %% [markdown]
+# Nora's money went to somebody else. The number was made up, and it happens to be a real one.
+#
+# (The model is the simulated one. Its seed was picked because it shows the accident; how often it happens, you will
+# count.) The rest of this lesson is about one question: what exactly did strict promise, and what did you hear?
+
+# %% tags=["quiz"]
+quiz("03.1")
+
+# %% [markdown]
+# ## Four ways to get JSON
+#
+# A program wants data, a model writes text. There are four ways to make the two meet. Below is one reply for each,
+# written by hand, such as that way may give you. **Guess** how many pass the check.
+
+# %% tags=["item-03.1"]
+REPLIES = {
+    "ask for it in the prompt": 'Here you are:\n```json\n{"order_id": "ORD-20260917"}\n```',
+    "JSON mode": '{"refund": {"order": "ORD-20260917", "sum": "19.99 EUR"}}',
+    "a tool's schema": '{"order_id": "ORD-20260917", "amount_cents": "19.99", "reason": "broken"}',
+    "strict": '{"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"}',
+}
+for way, text in REPLIES.items():
+    checked = check_tool_input(REFUND_ORDER, text)
+    print(f"{way}: {'fits' if checked.ok else 'does not fit'}")
+    for problem in checked.problems:
+        print("   ", problem.message)
+
+# %% [markdown]
+# | way | what it guarantees | where it acts |
+# |---|---|---|
+# | ask for it | nothing | in the prompt: a wish |
+# | JSON mode (`json_object`, at other providers) | it parses; any keys, any types | while the text is written |
+# | a tool's schema | nothing: the model has read it, and mostly keeps to it | in the prompt: guidance |
+# | strict tools, JSON outputs | the shape, as far as strict mode can say it | while the text is written |
+#
+# The last row has two doors. `"strict": true` in a tool is for the inputs of calls. `output_config.format` is for an
+# answer that is no call but must be JSON. Both do the same with a schema, so what follows holds for both.
+
+# %% tags=["quiz"]
+quiz("03.2")
+
+# %% [markdown]
+# ## What the grammar does
+#
+# A model writes token by token. For each next token it has a wish: a share for every token it knows. Strict mode
+# turns your schema into a **grammar**, which says of every token whether it may stand here. The others are
+# **masked**: their share becomes zero, and the rest is shared out anew.
+#
+# Which tokens are legal can be worked out: those after which the text can still end well.
+
+# %% tags=["item-03.2"]
+import re
+
+
+def legal_in_reason(tokens):
+    reasons = ["damaged", "not_received", "wrong_item", "other"]
+    return [token for token in tokens if any(reason.startswith(token) for reason in reasons)]
+
+
+def legal_after(written, tokens):
+    return [token for token in tokens if re.fullmatch("ORD-[0-9]{1,8}", written + token)]
+
+
+legal_in_reason(["broken", "damaged", "smashed", "other"]), legal_after("ORD-2026091", ["7", "?", "unknown"])
+
+# %% [markdown]
+# Now three moments. The shares are invented for this picture; what is masked is computed with the two functions
+# above. **Guess** for the panel on the right: the model has not been told the number. What is left to it?
+
+# %%
+from course_kit import plot_mask
+
+reason = {"broken": 0.5, "damaged": 0.25, "smashed": 0.15, "other": 0.1}
+told = {"7": 0.82, **{digit: 0.02 for digit in "012345689"}}
+not_told = {"unknown": 0.5, "?": 0.3, **{digit: 0.02 for digit in "0123456789"}}
+steps = {
+    'a reason, after\n"reason": "': (reason, legal_in_reason(reason)),
+    "number was told, after\nORD-2026091": (told, legal_after("ORD-2026091", told)),
+    "number was not told, after\nORD-2026091": (not_told, legal_after("ORD-2026091", not_told)),
+}
+show(plot_mask(steps))
+
+# %% [markdown]
+# On the left the mask helps: "broken" cannot be written, so the likeliest legal word wins. In the middle it changes
+# nothing. On the right it takes away what the model wanted to say, *unknown*, and leaves ten digits that are equally
+# likely. One of them is drawn.
+#
+# You receive a digit in both cases. Nothing in the reply tells you which panel it came from. **A grammar has no word
+# for "I do not know", unless you put one in.**
+
+# %% [markdown]
+# Three facts for the day you use it (vendor's documentation, November 2026):
+#
+# - The first request with a new schema is slower, because the grammar is built. Later ones find it in a cache.
+# - Another description or another tool's name needs no new grammar. Another shape, or another set of tools, does.
+# - The grammar covers what is output directly: the input of a call, or the JSON answer. It begins anew for each.
+
+# %% tags=["quiz"]
+quiz("03.3")
+
+# %% [markdown]
+# ## Switch it on, and read the 400
+#
+# So switch it on for the tool as it stands. `send` sends a request and prints the status and, when the API refuses,
+# its own words.
+
+# %% tags=["item-03.3"]
+import anthropic
+
+client = MockProvider().client()
+question = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
+
+
+def send(**request):
+    messages = [{"role": "user", "content": question}]
+    try:
+        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, messages=messages, **request)
+    except anthropic.BadRequestError as error:
+        print(error.status_code, error.body["error"]["message"])
+    else:
+        print(200, reply.stop_reason)
+
+
+# %% [markdown]
+# First without strict, then with it, then the same schema at the other door. **Guess** what the API dislikes in it.
+
+# %%
+schema = REFUND_ORDER["input_schema"]
+send(tools=[REFUND_ORDER])
+send(tools=[{**REFUND_ORDER, "strict": True}])
+send(output_config={"format": {"type": "json_schema", "schema": schema}})
+
+# %% [markdown]
+# Without strict the schema was fine: there it is guidance, and `minimum` is a word to the model. With strict it is
+# refused, and the whole request with it. A grammar is about letters; that a number is at least 1 is about its value.
+#
+# `maxLength` in `note` is another matter. The documentation says that it is refused. Four probes of the live API
+# (July to September 2026) found it accepted and *not enforced*. Nothing here rests on it: either way you check the
+# length yourself.
+
+# %% [markdown]
+# Which keyword does what? Here is the table for this schema. In the field above it you can paste a schema of your own
+# and press the button. (Without a mouse: `strict_table(my_schema)`.)
+
+# %%
+from course_kit import strict_table
+
+strict_table(REFUND_ORDER)
+
+# %% [markdown]
+# A row for each keyword. In the outer columns: what the provider says to it, and behind the arrow what `to_strict`
+# makes of it. In the middle: what the SDK's own helper, `anthropic.transform_schema`, makes of it. (A keyword that
+# nobody touches is left out, such as `type` in most rows.) "Moved" means: taken out and told in the description.
+#
+# Below are most of the keywords there are, one in each field. **Guess** first: which provider takes more of them?
+
+# %%
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+KEYWORDS = {
+    "amount": {"type": "integer", "minimum": 1},
+    "dozens": {**NUMBER, "multipleOf": 12},
+    "code": {**TEXT, "pattern": "^A[0-9]+$"},
+    "not_b": {**TEXT, "pattern": "^(?!b)"},
+    "day": {**TEXT, "format": "date"},
+    "phone": {**TEXT, "format": "phone"},
+    "some": {"type": "array", "items": TEXT, "minItems": 1},
+    "few": {"type": "array", "items": TEXT, "maxItems": 3, "uniqueItems": True},
+    "word": {**TEXT, "enum": ["yes", "no"]},
+    "maybe": {"type": ["string", "null"]},
+    "maybe_word": {"type": ["string", "null"], "enum": ["yes", None]},
+    "either": {"anyOf": [TEXT, NUMBER]},
+    "exactly_one": {"oneOf": [TEXT, NUMBER]},
+    "anything_but": {**TEXT, "not": {"const": "no"}},
+    "inner": {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
+    "map": {"type": "object", "additionalProperties": NUMBER},
+    "page": {"type": "integer", "default": 1},
+    "anything": {},
+}
+strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
+
+# %% [markdown]
+# Three things to see. OpenAI takes bounds and lengths of lists, which Claude refuses. Both refuse `oneOf`, `not`,
+# open objects and the empty schema. And two rows say *yours*: a map with free keys, and "anything". No rewriting can
+# decide what you meant there.
+
+# %% tags=["quiz"]
+quiz("03.4")
+
+# %% [markdown]
+# ### Rules for the whole
+#
+# **Every object is closed**, also the inner ones. Here the outer one is, the inner one is not:
+
+
+# %%
+def closed(properties, required):
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def strict_tool(name, input_schema):
+    return {"name": name, "input_schema": input_schema, "strict": True}
+
+
+guest = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+send(tools=[strict_tool("book_seat", closed({"guest": guest}, ["guest"]))])
+
+guest["additionalProperties"] = False
+send(tools=[strict_tool("book_seat", closed({"guest": guest}, ["guest"]))])
+
+# %% [markdown]
+# **No recursion**, at Claude. (`$ref` points to a schema that stands under `$defs`.) A comment with replies, which
+# are comments, has a grammar without an end. OpenAI's strict mode takes it.
+
+# %%
+replies = {"type": "array", "items": {"$ref": "#/$defs/comment"}}
+comment = closed({"text": TEXT, "replies": replies}, ["text", "replies"])
+thread = strict_tool("save_thread", closed({"top": {"$ref": "#/$defs/comment"}}, ["top"]))
+thread["input_schema"]["$defs"] = {"comment": comment}
+send(tools=[thread])
+
+# %% [markdown]
+# **Budgets count over the request**, not over a tool: 20 strict tools, 24 optional fields, 16 unions (`anyOf`, or a
+# list of types). Each of these two tools is fine alone. Together:
+
+# %%
+thirteen = {f"field_{number}": TEXT for number in range(13)}
+one = strict_tool("first", closed(thirteen, required=[]))
+two = strict_tool("second", closed(thirteen, required=[]))
+send(tools=[one])
+send(tools=[one, two])
+send(tools=[one, {**two, "strict": False}])
+
+# %% [markdown]
+# And there is a limit that cannot be counted beforehand: a schema may be *too complex for compilation*. It has been
+# reported for a single tool with 24 optional fields (August 2026).
+
+# %% [markdown]
+# ### Who rewrites, and what it loses
+#
+# A dict that you give to `messages.create` goes out as it is: you saw the 400. The SDK's helper is a function of its
+# own. Watch `pattern` and `reason`.
+
+# %%
+for name, field in anthropic.transform_schema(schema)["properties"].items():
+    print(name, json.dumps(field))
+
+# %% [markdown]
+# It moved `minimum`, as it must. It also moved `pattern`, which the API would have *enforced*, and it dropped the
+# type beside the enum. That costs you a check, and nobody says so. `to_strict` keeps the pattern and lists what it
+# moved:
+
+# %%
+safe = to_strict(schema)
+for name, field in safe.schema["properties"].items():
+    print(name, json.dumps(field))
+safe.moved
+
+# %% [markdown]
+# Four more things that the helper does without a word, or with the wrong one (SDK 2.14). **Guess** what becomes of
+# the map.
+
+# %%
+DAY = {"day": TEXT}
+ODD = {
+    "a map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "words beside $ref": {"anyOf": [{"$ref": "#/$defs/day", "description": "When it came."}], "$defs": DAY},
+    "definitions": {"type": "object", "properties": {"on": {"$ref": "#/definitions/day"}}, "definitions": DAY},
+    "a list of types": {"type": ["string", "null"]},
+}
+for name, odd in ODD.items():
+    try:
+        print(f"{name}:", json.dumps(anthropic.transform_schema(odd)))
+    except AssertionError as error:
+        print(f"{name}: AssertionError: {error}")
+
+# %% [markdown]
+# The map became an object that allows no keys: from now on this field can only hold `{}`. The words beside the
+# reference are gone. `definitions` became prose, so the reference leads nowhere. Only the last one is loud. Recursion
+# passes through untouched, and the API refuses it.
+
+# %% [markdown]
+# ### The same with Pydantic
+#
+# A Pydantic model is a second way to write a schema. The bounds stand in `Field`.
+
+# %%
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class Refund(BaseModel):
+    order_id: str = Field(pattern="^ORD-[0-9]{8}$")
+    amount_cents: int = Field(ge=1, description="In cents: 19.99 is 1999.")
+    reason: Literal["damaged", "not_received", "wrong_item", "other"]
+
+
+Refund.model_json_schema()["properties"]["amount_cents"]
+
+# %% [markdown]
+# `messages.parse` takes the model, rewrites its schema, sends that, and checks the reply against the *model*, bounds
+# included. (This is the other door: no call, an answer in JSON.)
+
+# %%
+provider = MockProvider()
+parsed = provider.client().messages.parse(
+    model=DEFAULT_MODEL, max_tokens=1024, output_format=Refund, messages=[{"role": "user", "content": question}]
+)
+parsed.parsed_output
+
+# %% [markdown]
+# What went over the wire is the rewritten schema. Pydantic's own, sent as a dict, is refused as before:
+
+# %%
+print(provider.requests[-1].body["output_config"]["format"]["schema"]["properties"]["amount_cents"])
+send(output_config={"format": {"type": "json_schema", "schema": Refund.model_json_schema()}})
+
+# %% [markdown]
+# Who rewrites for you: `transform_schema` and `messages.parse` in Python; `zodOutputFormat` and
+# `jsonSchemaOutputFormat` in TypeScript. Who does not: `messages.create`, and `@beta_tool(strict=True)`, though it
+# looks like a helper:
+
+# %%
+from typing import Annotated
+
+
+@anthropic.beta_tool(strict=True)
+def refund(amount_cents: Annotated[int, Field(ge=1)]) -> str:
+    """Pay money back."""
+    return "done"
+
+
+send(tools=[refund.to_dict()])
+
+# %% tags=["quiz"]
+quiz("03.5")
+
+# %% [markdown]
+# ## What was moved is enforced by nobody
+#
+# `minimum` now stands in the description: "At least 1." The model reads it. Here is a customer who copies the amount
+# from a bank statement, with the minus in front. **Guess** what `amount_cents` will be.
+
+# %% tags=["item-03.4"]
+strict_refund = {**REFUND_ORDER, "input_schema": safe.schema, "strict": True}
+minus = [{"role": "user", "content": "My cup arrived broken. Please refund -19.99 for order ORD-20260917."}]
+reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[strict_refund], messages=minus)
+negative = first(reply, "tool_use").input
+negative
+
+# %% [markdown]
+# It is an integer, and that is all the grammar asks. So: **send the rewritten schema, check with the original one.**
+
+# %%
+print("against what was sent:", check_tool_input(strict_refund, negative).ok)
+print("against the original: ", check_tool_input(REFUND_ORDER, negative).problems[0].message)
+
+# %% [markdown]
+# (The simulated model takes the number from the text and does not weigh the words "At least 1." Another model may.
+# The check does not depend on it.)
+#
+# For answers in JSON, `messages.parse` does this second check itself, because it knows the original, your model
+# class:
+
+# %%
+from pydantic import ValidationError
+
+try:
+    client.messages.parse(model=DEFAULT_MODEL, max_tokens=1024, output_format=Refund, messages=minus)
+except ValidationError as error:
+    print(error.errors()[0]["loc"], error.errors()[0]["msg"])
+
+# %% [markdown]
+# For the inputs of calls nobody does it. You do.
+#
+# **A good place to stop for today.** [Exercise 3.1](../exercises/03_strict_mode.ipynb) needs no more than this.
+
+# %% tags=["quiz"]
+quiz("03.6")
+
+# %% [markdown]
+# ## What strict does not promise
+#
+# Five things.
+#
+# **1. Capital letters of enum values.** Claude's documentation says it: a value may come with other capitals than you
+# listed, mostly after a space. No error, no special `stop_reason`. A scripted reply shows what that does:
+
+# %% tags=["item-03.5"]
+from course_kit import call
+
+WHERE = {"front door": "ask the neighbours", "left with neighbour": "ring next door", "parcel locker": "send the code"}
+find_parcel = strict_tool("find_parcel", closed({"place": {"type": "string", "enum": list(WHERE)}}, ["place"]))
+capital = MockProvider([call("find_parcel", place="left with Neighbour")]).client()
+reply = capital.messages.create(model=DEFAULT_MODEL, max_tokens=99, tools=[find_parcel], messages=nora_writes)
+came = first(reply, "tool_use").input["place"]
+print(came, "|", came in WHERE, "|", WHERE.get(came, "nothing to do"))
+
+# %% [markdown]
+# The lookup misses, and the program quietly does nothing. Compare without regard to case, and say so in your log.
+# Never tell two values apart by case alone (`m` for minutes, `M` for months): then nobody can repair it. (OpenAI's
+# strict mode keeps capitals as listed.)
+
+# %%
+options = {option.casefold(): option for option in WHERE}
+meant = options.get(came.casefold())
+print(meant, "|", WHERE[meant])
+
+# %% [markdown]
+# **2. A whole output.** The grammar says what may come next, not that there is room for it. With a small `max_tokens`
+# the strict call ends in the middle. **Guess** what became of 19.99:
+
+# %%
+short = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=33, tools=[strict_refund], messages=[{"role": "user", "content": question}]
+)
+cut = first(short, "tool_use").input
+print(short.stop_reason, cut)
+for problem in check_tool_input(strict_refund, cut).problems:
+    print("   ", problem.message)
+
+# %% [markdown]
+# **3. Any schema at all, when the model declines.** A refusal is text, also where JSON was agreed on. (Scripted.)
+
+# %%
+declining = MockProvider([{"content": "I cannot help with this.", "stop_reason": "refusal"}]).client()
+declined = declining.messages.create(
+    model=DEFAULT_MODEL,
+    max_tokens=1024,
+    messages=nora_writes,
+    output_config={"format": {"type": "json_schema", "schema": safe.schema}},
+)
+print(declined.stop_reason)
+print(check_tool_input(REFUND_ORDER, first(declined, "text").text).problems[0].message)
+
+# %% [markdown]
+# Both have the same cure as in lesson 01: read `stop_reason` before you read anything else.
+#
+# **4. JSON, when inputs are streamed eagerly.** With `eager_input_streaming` fragments come as soon as they are
+# written, and nobody has looked at them: the vendor warns that the result may not be JSON. (How strict and eager go
+# together is not documented; so do not count on it.) Joined by hand, such a stream might give you this:
+
+# %%
+fragments = ['{"order_id": "ORD-20', '260917", "amount', '_cents": 19.', "99 EUR}"]
+joined = "".join(fragments)
+print(joined)
+print(check_tool_input(REFUND_ORDER, joined).problems[0].message)
+
+# %% [markdown]
+# **5. That it is right.** Ranges, sums, who may do what, whether the number is the one that was meant: none of it is
+# shape. That is the next section.
+
+# %% tags=["quiz"]
+quiz("03.7")
+
+# %% [markdown]
+# ## Three lines of defence
+#
+# Strict or not, an input passes three lines before it does anything.
+#
+# 1. **Shape**: types, names, the listed words. With strict, the grammar is this line.
+# 2. **Your own validation**, with the original schema: ranges, lengths, formats. It also catches an input written for
+#    an older version of your schema, or under another provider's subset.
+# 3. **Business rules.** Four seats is an integer. May this user book four?
+#
+# The third line needs your data, so no schema can hold it:
+
+
+# %% tags=["item-03.6"]
+def objections(input, customer_id):
+    """Why this customer may not have this refund; empty when neither rule speaks against it."""
+    theirs = {order["order_id"]: order for order in shop.search_orders(customer_id, limit=50)["orders"]}
+    if input["order_id"] not in theirs:
+        return ["this customer has no such order"]
+    left = theirs[input["order_id"]]["paid_cents"] - theirs[input["order_id"]]["refunded_cents"]
+    if input["amount_cents"] > left:
+        return [f"{left} cents are left to refund, not {input['amount_cents']}"]
+    return []
+
+
+# %% [markdown]
+# It says the same of an order that does not exist and of one that belongs to somebody else. The model will read this
+# sentence and may repeat it, and whether ORD-20260910 exists is none of Nora's business.
+#
+# Now five calls. **Guess** for each which line stops it.
+
+# %%
+good = {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"}
+CALLS = {
+    "the amount in quotes": {**good, "amount_cents": "19.99"},
+    "with a minus": {**good, "amount_cents": -1999},
+    "more than she paid": {**good, "amount_cents": 5000},
+    "the call from the beginning": wish,
+    "the cat broke the cup": good,
+}
+shop.reset()
+for name, input in CALLS.items():
+    shape, own = check_tool_input(strict_refund, input), check_tool_input(REFUND_ORDER, input)
+    rules = objections(input, "CUS-1001") if own.ok else []
+    stopped = "1 shape" if not shape.ok else "2 own check" if not own.ok else "3 rules" if rules else "not stopped"
+    print(f"{name:28} {stopped:12} {' '.join(rules)}")
+
+# %% [markdown]
+# Each line catches what the one before lets through. (CUS-1001 is Nora. The customer's number comes from the session,
+# from whoever is logged in. Never from the model: it would be made up like the rest.)
+#
+# The last call passes all three, and should not be paid either. Only a person can see that: lesson 06. (And two rules
+# are not all there are. The rest is exercise 3.3.)
+
+# %% tags=["quiz"]
+quiz("03.8")
+
+# %% [markdown]
+# ## The stricter, the more confidently wrong
+#
+# Back to Nora's number. The colleague's pattern was meant as a safeguard. What did it do? The experiment: six
+# customers ask for a refund, and none gives a number. The schema gets tighter from rung to rung. Everything else
+# stays.
+
+# %% tags=["item-03.7"]
+REQUESTS = [
+    "My cup arrived broken. Please refund 19.99.",
+    "Please refund my mug, 18.50, it came damaged.",
+    "I want my money back for the broken plate: 16.50.",
+    "The wrong item was in the box. Refund 21.90, please.",
+    "The bowl came in two pieces. I'd like a refund of 14.50.",
+    "Refund 12.90, please: the mug has a crack.",
+]
+
+# %% [markdown]
+# The four rungs. The first is what the SDK's helper leaves of the pattern. For the last one somebody puts the orders
+# of the month into an enum, so that the model "cannot get it wrong".
+
+# %%
+delivered = [order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]]
+RUNGS = {
+    "any text": {"type": "string"},
+    "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
+    "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
+    "orders that exist": {"type": "string", "enum": [id for id in delivered if "202609" in id]},
+}
+
+
+def with_order_id(field):
+    described = {**field, "description": "Such as ORD-20260917."}
+    properties = {**safe.schema["properties"], "order_id": described}
+    return {**strict_refund, "input_schema": {**safe.schema, "properties": properties}}
+
+
+# %% [markdown]
+# Each request is put to the simulated model with 20 seeds. There is no client in between, because we ask so often;
+# the mock would answer the same.
+
+
+# %%
+from course_kit import ToolError
+
+
+def wanted(tools, text, seed):
+    """The call that the simulated model wants, or None where it asks or answers in words."""
+    draft = Simulated(seed=seed).reply({"messages": [{"role": "user", "content": text}], "tools": tools})
+    return next((block for block in draft.content if block["type"] == "tool_use"), None)
+
+
+# %% [markdown]
+# What it wants goes through the check and then to the shop, opened for the whole desk as in the first section. How
+# does it end?
+
+
+# %%
+def ending(call):
+    if call is None:
+        return "asked for it"
+    if not check_tool_input(REFUND_ORDER, call["input"]).ok:
+        return "stopped by the check"
+    try:
+        shop.refund_order(**call["input"])
+    except ToolError:
+        return "stopped by the shop"
+    shop.reset()  # put the money back for the next one
+    return "paid on a made-up number"
+
+
+# %% [markdown]
+# **Guess:** on which rung is most money paid out?
+
+# %%
+from collections import Counter
+
+from course_kit import plot_endings
+
+ENDINGS = ["asked for it", "stopped by the check", "stopped by the shop", "paid on a made-up number"]
+endings = {}
+shop.reset()
+for rung, field in RUNGS.items():
+    tools = [with_order_id(field)]
+    counted = Counter(ending(wanted(tools, text, seed)) for text in REQUESTS for seed in range(20))
+    endings[rung] = {kind: counted[kind] for kind in ENDINGS}
+    print(f"{rung:18}", endings[rung])
+show(plot_endings(endings))
+
+# %% [markdown]
+# Simulated numbers, and a cause that you can name. The model is asked for a value that it does not have. A loose
+# schema lets it write something that anyone can see is no order number. Every tightening makes the made-up value look
+# more like a real one, and moves its discovery further back: first your check, then the shop, then a customer's bank.
+#
+# Nowhere on the way did it learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
+#
+# What of this is the simulated model's own? That it makes up a number at all, how often, and that it takes the first
+# entry of an enum. Also that it writes something foolish on the first rung: a real model has read the example in the
+# description, and may write a fine-looking number there, too. But on the last rung *no* model can write anything that
+# is not somebody's order. That is what a grammar does.
+
+# %% [markdown]
+# ### A way out
+#
+# So let it say that it does not know. Three of the ways: do not force the shape; make the field optional; give it a
+# tool for asking.
+
+# %%
+ASK_USER = {
+    "name": "ask_user",
+    "description": "Ask the user for something that you need and were not told.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"question": {"type": "string"}},
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+}
+number_optional = copy.deepcopy(strict_refund)
+number_optional["input_schema"]["required"].remove("order_id")
+SETTINGS = {
+    "not strict": [REFUND_ORDER],
+    "strict": [strict_refund],
+    "strict, number optional": [number_optional],
+    "strict, with ask_user": [strict_refund, ASK_USER],
+}
+
+# %% [markdown]
+# Counted is how often a number was made up, in 6 × 20 tries. A point alone would say too little: other seeds, or
+# other requests, give other numbers. So there are two intervals. In the thick bar lie nine of ten seeds. In the
+# dashed line lie nine of ten results when six requests are drawn from these six, with repetition, again and again.
+
+# %%
+from course_kit import plot_trials
+
+
+def made_up(call):
+    return call is not None and call["name"] == "refund_order" and "order_id" in call["input"]
+
+
+def trials(requests, count):
+    tables = {}
+    for name, tools in SETTINGS.items():
+        tables[name] = [[count(wanted(tools, text, seed)) for seed in range(20)] for text in requests]
+    return tables
+
+
+show(plot_trials(trials(REQUESTS, made_up)))
+
+# %% [markdown]
+# Strict raises it; either way out ends it. (Simulated.) Ask the model why, once with and once without:
+
+# %%
+request = {"messages": nora_writes, "tools": SETTINGS["strict"]}
+print(Simulated(seed=6).explain(request), "\n")
+print(Simulated(seed=6).explain({**request, "tools": SETTINGS["strict, with ask_user"]}))
+print(wanted(SETTINGS["strict, with ask_user"], nora_writes[0]["content"], seed=6)["input"])
+
+# %% [markdown]
+# Be careful with what this shows. That strict raises the rate, and that a tool called `ask…` brings it to zero, are
+# *rules* of the simulated model, written by people who think that real models lean that way. Whether yours does is
+# what the live cell below is for.
+#
+# What can still be measured: does it hold for requests that nobody had in mind? These twelve were written before the
+# model was asked, and not touched afterwards.
+
+# %%
+UNSEEN = [
+    "Hello, I ordered a teapot and the spout is cracked. Can I get the 54.90 back?",
+    "Your courier smashed my wine glasses. I expect a refund of 24.00.",
+    "You sent me a blue mug instead of a green one, so please pay back 21.99.",
+    "Kindly reimburse 32.90 for the cafetière that leaked on arrival.",
+    "That jug you sold me is faulty. Give me a refund, it was 16.50.",
+    "Could someone refund the tablecloth? It has a hole. I paid 54.00.",
+    "Money back please, 8.90, the place mat was torn.",
+    "Broken on arrival. Refund the full 42.00 to my card.",
+    "杯子碎了，请退款19.99。",
+    "我收到的盘子是坏的，想退钱，16.50。",
+    "发错货了，请退款21.90。",
+    "茶壶破损，请给我退款54.90。",
+]
+unseen = trials(UNSEEN, made_up)
+show(plot_trials(unseen))
+
+# %% [markdown]
+# The dashed lines of "strict" and "not strict" overlap: the requests differ a lot. But every request was asked in
+# both settings, so compare line by line. Here is how often, of 20 seeds, a number was made up (simulated):
+
+# %%
+print("not strict, strict")
+for text, loose, strict in zip(UNSEEN, unseen["not strict"], unseen["strict"], strict=True):
+    print(f"{sum(loose):10} {sum(strict):7}   {text}")
+
+# %% [markdown]
+# In no line is the second number smaller. So the direction stands, also in Chinese. The sizes do not: the simulated
+# model does not know words such as "torn", finds that no tool fits, and then makes nothing up either. Read the
+# direction, never the size.
+
+# %% [markdown]
+# ### What does a way out cost?
+#
+# Now the same twelve people *do* give a number. Nothing is missing, so `ask_user` should not be needed. **Guess**
+# whether it is used.
+
+
+# %%
+def right_number(call):
+    return call is not None and call["input"].get("order_id") == "ORD-20260911"
+
+
+NAMED = [f"{text} The order is ORD-20260911." for text in UNSEEN]
+for name, table in trials(NAMED, right_number).items():
+    print(f"{name:24} {sum(map(sum, table)):3} calls of 240 with the right number (simulated)")
+
+# %% [markdown]
+# With `ask_user` most of the calls are gone. Is that the price, needless questions? Look at one of them, in both
+# settings:
+
+# %%
+glasses = NAMED[1]
+print(glasses)
+for name in ("strict", "strict, with ask_user"):
+    print(f"{name}:", wanted(SETTINGS[name], glasses, seed=0)["input"])
+
+# %% [markdown]
+# It asks for the `reason`. And without `ask_user`? The number is right, and the reason was made up: the first word of
+# the enum, whatever had happened. Our count looked at the number and called it a success. Count again: strict,
+# without `ask_user`, and nothing made up in any field. (The simulated model says in its reasons what it made up.)
+
+# %%
+sound = 0
+for text in NAMED:
+    for seed in range(20):
+        draft = Simulated(seed=seed).reply(
+            {"messages": [{"role": "user", "content": text}], "tools": SETTINGS["strict"]}
+        )
+        called = draft.content[0]["type"] == "tool_use"
+        sound += called and not any("made up" in reason for reason in draft.reasons)
+print(sound, "calls of 240 with nothing made up (simulated)")
+
+# %% [markdown]
+# As many as were left with `ask_user`. The others were never successes. The way out turned them into questions, about
+# a field that nobody was watching. **Count every required field, not the one you worry about.** And ask whether
+# `reason` need be required at all: lesson 02.
+
+# %% [markdown]
+# More ways out: a sentence in the system prompt ("if a number is missing, ask"), a value `"unknown"` in an enum, null
+# beside a type, and, where tools come from an MCP server, *elicitation*, by which the server asks the user itself.
+# The simulated model knows none of these four.
+
+# %% tags=["quiz"]
+quiz("03.9")
+
+# %% [markdown]
+# ## Few required, and the budget
+#
+# "Few required fields", said lesson 02. Here each optional field costs: 24 in one request. The desk's six tools
+# together:
+
+# %% tags=["item-03.8"]
+from course_kit import desk_tools
+from course_kit.contract.strict import count_strict
+
+total = 0
+for tool in desk_tools(shop):
+    count = count_strict(tool.definition()["input_schema"])
+    total += count.optional
+    print(f"{tool.name:16} {count.optional} optional")
+print(f"{'together':16} {total} of 24")
+
+# %% [markdown]
+# The other provider goes the opposite way: in OpenAI's strict mode *every* field is required, and one that may be
+# left out is made nullable instead. `to_strict` does that too:
+
+# %%
+theirs = to_strict(schema, provider="openai")
+print(theirs.schema["required"], theirs.schema["properties"]["note"])
+
+# %% [markdown]
+# So a reply comes with `"note": null` where nothing is to be noted. Your original schema knows no null there.
+# **Guess** what the check says, before and after `restore`.
+
+# %%
+from_openai = {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged", "note": None}
+print(check_tool_input(REFUND_ORDER, from_openai).problems[0].message)
+print(theirs.restore(from_openai), check_tool_input(REFUND_ORDER, theirs.restore(from_openai)).ok)
+
+# %% [markdown]
+# `restore` takes out the nulls that were forced, and only those: where the original allows null, null stays. First
+# restore, then check. (A null is a way out, by the way: a model that must write something may write nothing.)
+
+# %% tags=["quiz"]
+quiz("03.10")
+
+# %% [markdown]
+# ## When the schema is refused
+#
+# First simplify: write out the levels you need instead of recursion, list the keys of a map, split a tool. Then, if
+# it is still refused, fall back: send the original *without* strict, and let your own check do the work. It was
+# needed anyway.
+
+
+# %% tags=["item-03.9"]
+def ready(tool):
+    """The tool as strict if its schema can be; else as it was, to be checked harder."""
+    strict = to_strict(tool["input_schema"])
+    if strict.problems:
+        print(f"{tool['name']}: not strict, {strict.problems[0].message}")
+        return {**tool, "strict": False}
+    return {**tool, "input_schema": strict.schema, "strict": True}
+
+
+send(tools=[ready(REFUND_ORDER), ready(thread)])
+
+# %% [markdown]
+# Both go out in one request, one strict, one not. Keep the original schemas beside them: every input is checked with
+# those.
+#
+# Where is strict worth it? Where a wrong shape costs something, and the check alone would come too late or too often:
+# calls that move money, long inputs that are dear to repeat, answers that another program reads. A search with one
+# text field gains nothing, and uses up the budget.
+
+# %% tags=["quiz"]
+quiz("03.11")
+
+# %% [markdown]
+# ## Laboratory: bring your own tools
+#
+# Put your own definitions here: a JSON list, in Claude's, OpenAI's or MCP's shape. (They stay on this machine. For a
+# file of yours there are two commands in a terminal, `course lint FILE` and `course strict FILE`.) First the linter
+# of lesson 02:
+
+# %%
+MINE = """[
+  {"name": "book_room",
+   "description": "Book a meeting room. Use when the user names a room and a time. Not for desks.",
+   "inputSchema": {
+     "type": "object",
+     "properties": {
+       "room": {"type": "string", "enum": ["Oslo", "Lima"]},
+       "start": {"type": "string", "format": "date-time", "description": "ISO 8601 with zone."},
+       "guests": {"type": "array", "items": {"type": "string", "format": "email"}, "maxItems": 12},
+       "equipment": {"type": "object", "additionalProperties": {"type": "integer"}}},
+     "required": ["room", "start"]}}
+]"""
+
+from course_kit.contract.definitions import lint_tools
+
+for finding in lint_tools(json.loads(MINE)):
+    print("-", finding)
+
+# %% [markdown]
+# Then the strict table. What says *yours* is waiting for you.
+
+# %%
+strict_table(MINE)
+
+# %% [markdown]
+# And the rewritten schema itself, ready to be sent once nothing is yours to decide:
+
+# %%
+mine = to_strict(json.loads(MINE)[0]["inputSchema"])
+for problem in mine.problems:
+    print(problem.path, problem.message)
+for change in mine.narrowed:
+    print(change.path, change.how)
+
+# %% [markdown]
+# ## When it goes wrong
+#
+# | you see | look at |
+# |---|---|
+# | 400 `For 'integer' type, property 'minimum' is not supported` | Did the schema go through a helper? A dict goes out as it is. |
+# | 400 `'additionalProperties' must be explicitly set to false` | An inner object is open. |
+# | 400 `Circular reference detected` | A definition leads back to itself: write out the levels. |
+# | 400 `Enum value 'x' does not match declared type` | `type` is a list beside `enum`: leave the type out. |
+# | 400 `too many optional parameters` | The sum over all strict tools and the output format. |
+# | 400 on the SDK's rewritten schema | `definitions`, or recursion: the helper passes them on broken. |
+# | `AssertionError` in `transform_schema` | A list of types. |
+# | the reply does not parse, in spite of strict | `stop_reason`: `max_tokens` or `refusal`. Or eager streaming. |
+# | an enum value that you did not list | Capital letters. |
+# | a null where none is allowed | OpenAI's form: `restore` before the check. |
+# | everything fits, and it is nonsense | Could the model have said that it does not know? |
+#
+# Every complaint of the API stands in the [index](90_glossary.ipynb).
+#
+# ## The same on the live API
+#
+# The main experiment, small: three requests without a number, strict with and without `ask_user`. Count the made-up
+# numbers. Three requests prove nothing; thirty would say something.
+
+# %% tags=["live"]
+from course_kit import announce, connect
+
+announce(tokens=8_000)
+live_client = connect()
+for name in ("strict", "strict, with ask_user"):
+    for text in REQUESTS[:3]:
+        said = [{"role": "user", "content": text}]
+        reply = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=SETTINGS[name], messages=said)
+        last = reply.content[-1]
+        print(f"{name:22}", last.input if last.type == "tool_use" else last.text)
+
+# %% [markdown]
+# ## Practice
+#
+# [Exercises 03](../exercises/03_strict_mode.ipynb): a transformer of your own, an explicit repair of capitals, the
+# refund's business rules, and a refused schema made acceptable.
+#
+# ## Recap
+#
+# Strict mode masks every token that the schema does not allow, so the shape is right: types, names, listed words. It
+# accepts a subset of JSON Schema, another one at each provider, within budgets that are summed over a request. What a
+# helper moves into the description is enforced by nobody, so inputs are checked with the original schema. Strict
+# promises neither capitals nor a whole output nor that anything is true. A model that cannot say "I do not know"
+# makes something up, and the tighter the schema, the more it looks like the truth. Give it a way out, and measure.
+#
+# New words: *constrained sampling*, *grammar*, *mask*, `strict`, *JSON outputs* (`output_config.format`), *moved*,
+# *way out*, *lines of defence*, *fall-back*.
+#
+# ## Say it in one breath
+#
+# > **Strict is on. Can inputs still be wrong?** Yes. Strict fixes the shape, not the meaning. Ranges and lengths that
+# > the subset does not know are only words to the model; capitals of enums may differ; a turn cut by `max_tokens` or
+# > refused is exempt. And a value the model does not have is made up in perfect form. So three lines: shape, my own
+# > validation with the original schema, business rules on my own data. Where the schema is refused I simplify, else I
+# > fall back to no strict and the same checks.
+#
+# Two answers one hears:
+#
+# - *"No, the types are right."* They are. So was the type of ORD-20260910.
+# - *"Then make the pattern stricter."* That hides the made-up value better. It needs a way to say that it is missing.
+#
+# Next comes the round trip of errors (lesson 04): what to tell a model whose input you had to refuse.
