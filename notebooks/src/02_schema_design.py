@@ -376,7 +376,8 @@ for step in steps[1:]:
 
 # %% [markdown]
 # Read the minus signs. The good name **costs** something: now the tool shouts *orders*, and both questions about a
-# parcel, which name an order, go to it. The first sentence gives one back, the boundary the other:
+# parcel, which name an order, go to it. The first sentence gives one back (and the price, which the
+# old one had claimed), the boundary the other:
 
 # %%
 question = "Has the package for order ORD-20260906 arrived?"
@@ -488,8 +489,9 @@ MORE = [
 print(measure(desk(bench.definition), MORE).head())
 
 # %% [markdown]
-# Two tries of ours; the second was made to show you something. They differ in the boundary alone: one names the
-# parcel, the other also *a delivery* and *waiting for one*, because a slip had these words.
+# Two tries of ours beside the ladder's end. Both took the users' words from the slips of the ten others. The second was
+# made to show you something: its boundary gives away not only the parcel, but also *a delivery* and *waiting for one*,
+# because a slip had these words.
 
 # %%
 opening = "Find orders by customer or by status, also unpaid or unpacked ones."
@@ -499,15 +501,24 @@ users_words = (
 )
 wide = "Not for a parcel, a delivery, or waiting for one (use track_parcel), not for goods and prices (use search_products)."
 
-for label, boundary in (("narrow", NOT), ("wide", wide)):
-    attempt = {**ladder["inputs"], "description": f"{opening} {users_words} {boundary}"}
-    shares = [f"{measure(desk(attempt), requests).share:.0%}" for requests in (TEN, OTHERS, MORE)]
-    print(label, "boundary: the ten, ten others, ten more:", shares)
+tries = {"the ladder's end": ladder["inputs"]}
+for label, boundary in (("users' words", NOT), ("and a wide boundary", wide)):
+    tries[label] = {**ladder["inputs"], "description": f"{opening} {users_words} {boundary}"}
+for label, definition_tried in tries.items():
+    shares = [f"{measure(desk(definition_tried), requests).share:4.0%}" for requests in (TEN, OTHERS, MORE)]
+    print(f"{label:20} the ten {shares[0]}   ten others {shares[1]}   ten more {shares[2]}")
+
+narrow_on_more = measure(desk(tries["users' words"]), MORE)
+print(measure(desk(tries["and a wide boundary"]), MORE).changed(narrow_on_more))
 
 # %% [markdown]
-# On the twenty sentences that we had read, both look equally good. On the ten more the wide one loses *"Show me
-# delivered orders"* and *"…orders waiting to be packed"*: it gave away words that the tool needs itself. **A boundary
-# names the neighbour's things, never your own.** (Rule 5 decides so. A real model is less literal; two definitions
+# Compare the first two lines. On the sentences whose slips we had read, a large gain. On the ten more, none: we had
+# learned *their* words, not the users'. The interval holds for sentences that were not used for writing, and only for
+# those.
+#
+# And the third line? On the twenty that we had read it looks as good as the second. On the ten more it loses the
+# sentences above: it gave away words that the tool needs itself. **A boundary names the neighbour's things, never your
+# own.** (Rule 5 decides so. A real model is less literal; two definitions
 # that claim and deny the same words puzzle it as well.)
 
 # %% [markdown]
@@ -531,11 +542,11 @@ SEARCH_ORDERS = ladder["inputs"]
 # %% [markdown]
 # ### Narrow types
 #
-# A list of values instead of free text, a number instead of digits in a string. **Guess** what is missing in the
-# first call:
+# A list of values instead of free text, a number instead of digits in a string. **Guess** what the first call lacks
+# and the second has:
 
 # %%
-said = "Show me the last five delivered orders of Nora Lindgren."
+said = "Show me five orders of Nora Lindgren that were delivered."
 
 free_text = {"type": "string", "description": "The state of the order."}
 digits = {"type": "string", "description": "How many orders to return."}
@@ -610,7 +621,7 @@ print(let_through, "of 9")
 # %% [markdown]
 # All of them, even *delete the customer, colour yes*. The schema has stopped checking. The sign
 # to look for stands in the description: **and, or, also**. Split it, and each part gets a name and inputs that mean
-# something. (The first is not even called: nobody asks for a "record".)
+# something.
 
 # %%
 said = "Change the e-mail address of customer CUS-1001 to nora@example.org."
@@ -814,8 +825,9 @@ quiz("02.8")
 # lies in the **description**.
 
 # %% tags=["item-02.5"]
-ask(question, [ladder["use when"], TRACK_PARCEL, SEARCH_PRODUCTS])
-ask(question, [ladder["boundary"], TRACK_PARCEL, SEARCH_PRODUCTS])
+said = "Has the package for order ORD-20260906 arrived?"
+ask(said, [ladder["use when"], TRACK_PARCEL, SEARCH_PRODUCTS])
+ask(said, [ladder["boundary"], TRACK_PARCEL, SEARCH_PRODUCTS])
 
 # %% [markdown]
 # **2. A date arrives as "next Wednesday".** The cure lies in the **input**. But in the input alone? There are two
@@ -833,8 +845,8 @@ for day in (vague, iso):
         ask(said, [with_inputs(DELIVERY, ["order_id", "day"], order_id=order_id, day=day)], system=system)
 
 # %% [markdown]
-# A format without today's date cannot be kept, and today's date without a format is not used. The model needs both:
-# what the value should look like, and what it is to be worked out from. Then let a check refuse whatever is still no
+# This model keeps no format without today's date, and makes no use of the date without a format. (A real one may guess
+# the day instead, which is worse: a wrong date looks like a right one.) It needs both: what the value should look like, and what it is to be worked out from. Then let a check refuse whatever is still no
 # date.
 
 # %% [markdown]
@@ -1035,7 +1047,7 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
         print(f"{label}, {profile:6}  twenty others {twenty.share:4.0%}   no tool wanted {four.share:4.0%}")
 
 # %% [markdown]
-# Nearly a draw, and the two add up. So a model matters. Why begin with the definition?
+# Nearly a draw, and both together bring more than either. So a model matters. Why begin with the definition?
 #
 # - It is yours, and it costs nothing per call. Another model is paid for with every token.
 # - It carries over: the new definition is the better one with *both* models.

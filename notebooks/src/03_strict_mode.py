@@ -162,7 +162,8 @@ legal_in_reason(["broken", "damaged", "smashed", "other"]), legal_after("ORD-202
 
 # %% [markdown]
 # Now three moments. The shares are invented for this picture; what is masked is computed with the two functions
-# above. **Guess** for the panel on the right: the model has not been told the number. What is left to it?
+# above. **Guess** for the panel on the right: the model has not been told the number, and has made up what stands there
+# so far. What is left to it?
 
 # %%
 from course_kit import plot_mask
@@ -229,7 +230,7 @@ send(output_config={"format": {"type": "json_schema", "schema": schema}})
 
 # %% [markdown]
 # Without strict the schema was fine: there it is guidance, and `minimum` is a word to the model. With strict it is
-# refused, and the whole request with it. A grammar is about letters; that a number is at least 1 is about its value.
+# refused, and the whole request with it: this provider's grammars leave the size of a number out.
 #
 # `maxLength` in `note` is another matter. The documentation says that it is refused. Four probes of the live API
 # (July to September 2026) found it accepted and *not enforced*. Nothing here rests on it: either way you check the
@@ -276,8 +277,8 @@ KEYWORDS = {
 strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
 
 # %% [markdown]
-# Three things to see. OpenAI takes bounds and lengths of lists, which Claude refuses. Both refuse `oneOf`, `not`,
-# open objects and the empty schema. And two rows say *yours*: a map with free keys, and "anything". No rewriting can
+# Three things to see. OpenAI takes bounds of numbers and most lengths of lists, which Claude refuses (`minItems: 1`
+# passes). Both refuse `oneOf`, `not`, open objects and the empty schema. And two rows say *yours*: a map with free keys, and "anything". No rewriting can
 # decide what you meant there.
 
 # %% tags=["quiz"]
@@ -342,9 +343,9 @@ for name, field in anthropic.transform_schema(schema)["properties"].items():
     print(name, json.dumps(field))
 
 # %% [markdown]
-# It moved `minimum`, as it must. It also moved `pattern`, which the API would have *enforced*, and it dropped the
-# type beside the enum. That costs you a check, and nobody says so. `to_strict` keeps the pattern and lists what it
-# moved:
+# It moved `minimum`, as it must. It also moved `pattern`, which the API would have *enforced*. That costs you a check,
+# and nobody says so. (The type beside the enum is gone, too; the enum says as much.) `to_strict` keeps the pattern and
+# lists what it moved:
 
 # %%
 safe = to_strict(schema)
@@ -625,8 +626,9 @@ REQUESTS = [
 ]
 
 # %% [markdown]
-# The four rungs. The first is what the SDK's helper leaves of the pattern. For the last one somebody puts the orders
-# of the month into an enum, so that the model "cannot get it wrong".
+# The four rungs. The first is what the SDK's helper leaves of the pattern. For the last one somebody puts the delivered
+# orders of the month into an enum, so that the model "cannot get it wrong". (The example in the description is now an
+# order of nobody's, so that copying it would show.)
 
 # %%
 delivered = [order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]]
@@ -634,12 +636,12 @@ RUNGS = {
     "any text": {"type": "string"},
     "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
     "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
-    "orders that exist": {"type": "string", "enum": [id for id in delivered if "202609" in id]},
+    "delivered orders": {"type": "string", "enum": sorted(id for id in delivered if "202609" in id)},
 }
 
 
 def with_order_id(field):
-    described = {**field, "description": "Such as ORD-20260917."}
+    described = {**field, "description": "Such as ORD-20260101."}
     properties = {**safe.schema["properties"], "order_id": described}
     return {**strict_refund, "input_schema": {**safe.schema, "properties": properties}}
 
@@ -694,12 +696,17 @@ for rung, field in RUNGS.items():
     counted = Counter(ending(wanted(tools, text, seed)) for text in REQUESTS for seed in range(20))
     endings[rung] = {kind: counted[kind] for kind in ENDINGS}
     print(f"{rung:18}", endings[rung])
+    for seed in range(20):
+        if call := wanted(tools, REQUESTS[0], seed):
+            print(f"{'':18} such as {call['input']['order_id']!r}")
+            break
 show(plot_endings(endings))
 
 # %% [markdown]
 # Simulated numbers, and a cause that you can name. The model is asked for a value that it does not have. A loose
 # schema lets it write something that anyone can see is no order number. Every tightening makes the made-up value look
 # more like a real one, and moves its discovery further back: first your check, then the shop, then a customer's bank.
+# (Your shop cannot help on the last rung: the order exists, and so much was paid for it.)
 #
 # Nowhere on the way did it learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
 #
