@@ -92,7 +92,11 @@ def _key(schema: Any) -> bytes:
     try:
         return marshal.dumps(schema, 2)
     except ValueError:  # what is not plain, such as a subclass of dict
-        return marshal.dumps(_as_it_travels(schema), 2)
+        plain = _as_it_travels(schema)
+    try:
+        return marshal.dumps(plain, 2)
+    except ValueError:  # some thousand levels, which the `json` of Python 3.13 still writes: as if it could not travel
+        return marshal.dumps(None, 2)
 
 
 def _as_it_travels(schema: Any) -> Any:
@@ -203,6 +207,7 @@ class CompiledSchema:
         self.root, self.problem = root, problem
         self.snapshot = _snapshot(root) if isinstance(root, dict) else None
         self._engines: dict[tuple[int, str], Any] = {}
+        self._merged: dict[int, list[dict[str, Any]]] = {}
         self._targets = {} if problem else _targets(root)
         self._names = {id(part): name for name, part in self._targets.items()}
         self.accepts = None if problem else self.engine(root).is_valid  # whether a value fits the whole schema
@@ -222,7 +227,8 @@ class CompiledSchema:
 
     def fits(self, part: Any, value: Any, keyword: str = "") -> bool:
         """Whether a value fits a part, or one keyword of it."""
-        return self.engine(part, keyword).is_valid(value)
+        engine = self._engines.get((id(part), keyword)) or self.engine(part, keyword)
+        return engine.is_valid(value)
 
     def fits_type(self, part: Any, value: Any) -> bool:
         """Whether a value is of a type that a part lets through."""
@@ -230,6 +236,12 @@ class CompiledSchema:
 
     def merged(self, part: Any) -> list[dict[str, Any]]:
         """The part, and those that `$ref` and `allOf` add to it whatever the value is."""
+        known = self._merged.get(id(part))
+        if known is None:
+            known = self._merged[id(part)] = self._merge(part)
+        return known
+
+    def _merge(self, part: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         waiting = [part]
         while waiting:

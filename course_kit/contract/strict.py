@@ -193,7 +193,7 @@ def recursive_refs(schema: Any) -> dict[Path, list[Path]]:
     return circles
 
 
-_REGEX_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?.|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+_REGEX_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|\(\?<?.|\{\d+(?:,\d*)?\}|.", re.DOTALL)
 _LARGEST_REPEAT = 100  # our number: the docs only say that large {n,m} ranges are refused
 
 
@@ -206,7 +206,7 @@ def unsupported_regex(pattern: str) -> str | None:
             return f"{token} is not supported."
         if token.startswith("(?") and token != "(?:":
             return "Lookaround is not supported." if token[-1] in "=!" else f"{token} is not supported."
-        if token.startswith("{") and any(int(number) > _LARGEST_REPEAT for number in re.findall(r"\d+", token)):
+        if token.startswith("{") and any(float(number) > _LARGEST_REPEAT for number in re.findall(r"\d+", token)):
             return "pattern is too complex for structured output: reduce the {n,m} upper bound"
     return None
 

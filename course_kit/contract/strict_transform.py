@@ -8,10 +8,11 @@ input is always judged with the ORIGINAL schema, after `restore`. Which schemas 
 import json
 from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from .schema import conforms, schema_problem
 from .strict import (
     FORMATS,
     NATURAL_TYPE,
@@ -22,10 +23,12 @@ from .strict import (
     pointer,
     recursive_refs,
     ref_path,
+    strict_budget,
     strict_refusals,
     unsupported_regex,
     walk_schema,
 )
+from .words import quoted
 
 __all__ = ["Moved", "Narrowed", "Problem", "StrictSchema", "to_strict"]
 
@@ -93,11 +96,8 @@ class StrictSchema:
         return result[0]
 
     def _valid(self, value: Any, path: Path) -> bool:
-        import jsonschema_rs
-
-        registry = jsonschema_rs.Registry([("urn:strict", self.schema)])
-        place = {"$ref": "urn:strict" + quote(pointer(path), safe="#/~")}
-        return jsonschema_rs.Draft202012Validator(place, registry=registry).is_valid(value)
+        place = "urn:strict" + quote(pointer(path), safe="#/~")
+        return conforms({"$ref": place, "$defs": {"whole": {"$id": "urn:strict", **self.schema}}}, value)
 
 
 def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictSchema:
@@ -117,7 +117,10 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
         result = work.rewrite(schema, ())
     except (RecursionError, _TooLarge):
         return too_large
-    for refusal in strict_refusals(result, provider):
+    refusals = strict_refusals(result, provider)
+    if provider == "anthropic":  # what one tool alone may not spend
+        refusals += [replace(over, path="#") for over in strict_budget([{"strict": True, "input_schema": result}])]
+    for refusal in refusals:
         if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # told already, and where they stood
             message = f"{refusal.message.rstrip('.')}. {STRICT_RULES[refusal.rule].advice}"
             work.problems.append(Problem(refusal.path, refusal.rule, message))
@@ -433,4 +436,8 @@ def _unreadable(schema: Any) -> str | None:
         return f"Not JSON Schema of draft 2020-12, at {where}: {error.message}. Correct it there."
     except (TypeError, ValueError) as error:
         return f"Not plain JSON: {error}. Use what JSON can hold, and flatten what is very deep."
+    for path, node in walk_schema(schema):
+        if isinstance(node, dict) and "pattern" in node and schema_problem({"pattern": node["pattern"]}):
+            where, pattern = pointer([*path, "pattern"]), quoted(node["pattern"])
+            return f"{pattern}, at {where}, is no regular expression that can be checked. Correct it there."
     return None

@@ -7,9 +7,8 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .strict import NATURAL_TYPE, as_list
 
@@ -44,6 +43,9 @@ FORMATS = {
     "ipv6": 'an IPv6 address such as "2001:db8::1"',
     "uuid": 'a UUID such as "123e4567-e89b-12d3-a456-426614174000"',
 }
+# Made once: `json.dumps` and `json.loads` with options make them anew in every call.
+_WRITE = json.JSONEncoder(ensure_ascii=False, default=str).encode
+_READ = json.JSONDecoder(parse_constant=str).decode
 # What a bound bounds, its direction, and what it counts.
 LIMITS = {
     "minimum": ("", "at least", ""),
@@ -60,8 +62,7 @@ LIMITS = {
 }
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """One fault of an input. `path` is `""` for the whole input; `message` is a full sentence and includes `hint`.
 
     `Problem("n", '`n` must be an integer, but the string "5" came; send 5 without quotes.', "an integer", …)`
@@ -193,17 +194,19 @@ def literal(value: Any) -> str:
     """A value as JSON writes it, cut to size."""
     if isinstance(value, int) and value.bit_length() > 200:
         return "of more than 60 digits"
-    return quoted(value) if isinstance(value, str) else cut(json.dumps(value, ensure_ascii=False, default=str), 60)
+    return quoted(value) if isinstance(value, str) else cut(_WRITE(value), 60)
 
 
 def quoted(text: str, limit: int = 60) -> str:
     """Text in JSON's quotes, cut to size, on one line."""
-    return cut(json.dumps(text if len(text) <= limit else f"{text[: limit - 1]}…", ensure_ascii=False), 7 * limit)
+    return cut(_WRITE(text if len(text) <= limit else f"{text[: limit - 1]}…"), 7 * limit)
 
 
 def cut(text: str, limit: int) -> str:
     """Text of at most so many characters, where each can be printed on one line."""
     text = text if len(text) <= limit else f"{text[: limit - 1]}…"
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text)
 
 
@@ -256,7 +259,7 @@ def what_to_send(value: Any, accepted: Callable[[Any], bool]) -> str:
 
 def _hint_for_text(text: str, accepted: Callable[[Any], bool]) -> str:
     try:
-        inside = json.loads(text.lower() if text.lower() in ("true", "false") else text, parse_constant=str)
+        inside = _READ(text.lower() if text.lower() in ("true", "false") else text)
     except (ValueError, RecursionError):
         broken = text[:1] in ("[", "{") and (accepted([]) or accepted({}))
         return "the string holds broken JSON: mend it and send it without quotes around it" if broken else ""
