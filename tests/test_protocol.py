@@ -437,3 +437,14 @@ def test_deep_and_long_bodies_do_not_break_the_checker() -> None:
         deep = {"x": deep}
     assert check_request(round_trip(call={**CALL, "input": deep})) == []
     assert check_request(body(*[ASK, {"role": "assistant", "content": "a"}] * 500, ASK, model=OPUS)) == []
+
+
+@pytest.mark.parametrize("depth", [1_100, 5_000])
+@pytest.mark.parametrize("strict", [False, True])
+def test_deep_schemas_are_refused_and_do_not_break_the_checker(depth: int, strict: bool) -> None:
+    deep: Any = {"type": "string"}
+    for _ in range(depth):
+        deep = {"type": "array", "items": deep}
+    definition = tool(input_schema={"type": "object", "properties": {"a": deep}, "additionalProperties": False})
+    found = check_request(body(tools=[{**definition, "strict": strict}]))
+    assert found[0].rule == "schema-valid"

@@ -217,13 +217,20 @@ def _violations(request: Request) -> Iterator[Violation]:
             yield RULES[id].broken_by(found)
         if not id.endswith("unknown-field"):
             broken.add(found.path.partition(".")[0])
-    settled = not broken and _tools_are_legal(marshal.dumps(request.tools, 2), request.on)
+    settled = not broken and _tools_settled(request)
     plain = not broken and not strict_refusals_of(request)
     types = None if "messages" in broken else frozenset(request.blocks_by_type)
     for one in _active(request.on, settled, plain, types):
         if not broken or (one.needs is not None and broken.isdisjoint(one.needs)):
             for found in one.find(request):
                 yield one.broken_by(found)
+
+
+def _tools_settled(request: Request) -> bool:
+    try:
+        return _tools_are_legal(marshal.dumps(request.tools, 2), request.on)
+    except ValueError:  # nested too deeply to be remembered
+        return False
 
 
 @lru_cache(maxsize=1024)

@@ -216,7 +216,11 @@ def _strict_refusals(request: Request) -> Iterator[tuple[str, Found]]:
     if not schemas:
         return
     for path, one in schemas:
-        for refusal in _refusals(json.dumps(one), request.on):
+        try:
+            refusals = _refusals(json.dumps(one), request.on)
+        except RecursionError:  # refused already, as no valid schema
+            continue
+        for refusal in refusals:
             yield refusal.rule, Found(path, refusal.message)
     for refusal in strict.strict_budget([tool for _, tool in _strict_tools(request)], output_schema):
         yield refusal.rule, said("tools", refusal.message)
