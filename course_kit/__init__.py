@@ -26,6 +26,7 @@ _WHERE = {
     "harness.loop": "Loop Run run_agent run_agent_async",
     "harness.results": "encode_result",
     "harness.tools": "Tool definitions run_tool tool",
+    "mock.local": "LocalModel",
     "mock.provider": "MockProvider",
     "mock.scripted": "Scripted call",
     "mock.simulated": "Simulated",

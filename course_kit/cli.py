@@ -169,6 +169,32 @@ def _own_tools(file: Path) -> list[Any]:
         sys.exit(2)
 
 
+@main.group(invoke_without_command=True)
+@click.pass_context
+def model(ctx: click.Context) -> None:
+    """Show whether the optional real model is here; `course model add` brings it."""
+    if ctx.invoked_subcommand is None:
+        from course_kit import local_setup
+
+        click.echo(local_setup.status())
+
+
+@model.command()
+def add() -> None:
+    """Bring the real 135M model: 127 MB to load, 205 MB on disk."""
+    from course_kit import local_setup
+
+    local_setup.add(click.echo)
+
+
+@model.command()
+def remove() -> None:
+    """Take the real model out again."""
+    from course_kit import local_setup
+
+    local_setup.remove(click.echo)
+
+
 @main.command()
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; name what has drifted from its text.")
 @click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)

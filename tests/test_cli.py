@@ -37,6 +37,7 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         "lab",
         "lint",
         "mock",
+        "model",
         "progress",
         "strict",
     ]
