@@ -12,7 +12,8 @@
 # - **repair** the three classic failures: the wrong tool, "next Wednesday", and the flood of data,
 # - **check** definitions with a linter, and change them without breaking what is in use.
 #
-# About 100 minutes, best in two sittings: a good place to stop is marked. You need lesson 01.
+# About 120 minutes, best in two sittings: a good place to stop is marked. The exercises come on top, with times of
+# their own. You need lesson 01.
 
 # %% tags=["setup"]
 import json
@@ -88,8 +89,7 @@ ask("Which orders are packed but not shipped yet?", [{**SEARCH_DATA, "name": "se
 
 # %% [markdown]
 # The vendor put it so: tool definitions "should be given just as much prompt engineering attention as your overall
-# prompts" (Anthropic, *Building effective agents*, December 2024, appendix 2). And: think of how much care goes into
-# the interface between people and computers, and plan the same for the one between agents and computers.
+# prompts" (Anthropic, *Building effective agents*, December 2024, appendix 2).
 
 # %% tags=["quiz"]
 quiz("02.1")
@@ -116,9 +116,7 @@ TRACK_PARCEL = {
     "description": "Say where a parcel is and what happened to it.",
     "input_schema": {
         "type": "object",
-        "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."}
-        },
+        "properties": {"order_id": {"type": "string", "description": "Such as ORD-20260917."}},
         "required": ["order_id"],
         "additionalProperties": False,
     },
@@ -126,8 +124,16 @@ TRACK_PARCEL = {
 why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 
 # %% [markdown]
-# The tool that is called comes last, with its inputs. The number behind each name is its **relevance**; the highest
-# is called, if it reaches a threshold. A relevance is made like this:
+# Line by line:
+#
+# - `search_data` and a number. The number is its **relevance**: how well the tool suits the sentence, from 0 to 1.
+#   Behind it stands how the number came about.
+# - `track_parcel`, with a higher number. The highest is called, if it reaches a threshold; the tool that is called is
+#   **printed last**.
+# - `order_id = …`, set in: an input of that call. `id span` says where the value was found (a piece of the sentence
+#   that looks like an id), and the number in brackets how well it suits this input.
+#
+# And the words behind each number, one rule for each:
 #
 # 1. **Words are compared**, without their endings: *order*, *orders*, *ordered* are one word. Small words (*where*,
 #    *how much*, *my*) count nothing.
@@ -139,18 +145,25 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 #    *list*) weigh little.
 # 5. **"Not …" is a boundary.** What follows it is not this tool's work: its relevance falls. If another tool is named
 #    there, that one's rises.
-# 6. **Required inputs** that the conversation does not hold lower the tool.
+# 6. **"of what it requires is found"**: required inputs that the conversation does not hold lower the tool.
 #
 # Change a word of the sentence in the cell above, run it again, and watch the numbers.
 
 # %% [markdown]
-# Then chance moves each relevance a little. The **seed**, a number, decides how: same seed, same answer. How much,
-# and where the threshold lies, are settings:
+# Then chance moves each relevance a little. The **seed**, a number, decides how: same seed, same answer. Three settings
+# matter in this lesson: the *threshold*; how far chance moves a relevance (*noise*); and how often a missing value is
+# made up instead of asked for (*invents*).
 
 # %%
 from course_kit.mock.simulated import PROFILES
 
-print(PROFILES["steady"])
+
+def settings_of(profile):
+    settings = PROFILES[profile]
+    print(f"{profile}: threshold {settings.threshold}, noise {settings.noise}, invents {settings.invents}")
+
+
+settings_of("steady")
 
 # %% [markdown]
 # **Its limits.** All it knows of the world is a short list of words that mean the same. Each line is one meaning:
@@ -376,14 +389,21 @@ for step in steps[1:]:
 
 # %% [markdown]
 # Read the minus signs. The good name **costs** something: now the tool shouts *orders*, and both questions about a
-# parcel, which name an order, go to it. The first sentence gives one back (and the price, which the
-# old one had claimed), the boundary the other:
+# parcel, which name an order, go to it. The first sentence gives one back (and the price, which the old one had
+# claimed), the boundary the other. Here is that other one, before and after the boundary:
 
 # %%
 question = "Has the package for order ORD-20260906 arrived?"
 why(question, TRACK_PARCEL, SEARCH_PRODUCTS, ladder["use when"])
 print()
 why(question, TRACK_PARCEL, SEARCH_PRODUCTS, ladder["boundary"])
+
+# %% [markdown]
+# Where the ladder ends:
+
+# %%
+print(on_ten["inputs"].head())
+assert on_ten["use when"].share < on_ten["boundary"].share  # the boundary brought one back
 
 # %% [markdown]
 # Ten of ten. Done?
@@ -412,11 +432,12 @@ OTHERS = [
     ("Do we sell a teapot, and for how much?", "prices"),
 ]
 on_others = {step: measure(desk(ladder[step]), OTHERS) for step in steps}
+assert on_others["inputs"].share <= 0.6
 show(plot_accuracy({"the ten": on_ten, "ten others": on_others}, title="Each change on top of the one before"))
 
 # %% [markdown]
 # That is the experiment to remember. On the sentences it was written for, the definition is perfect. On others of the
-# same kind, half of the picks are wrong. Which of the gains held?
+# same kind, about half of the picks are right. Which of the gains held?
 
 # %%
 before = "start"
@@ -489,37 +510,28 @@ MORE = [
 print(measure(desk(bench.definition), MORE).head())
 
 # %% [markdown]
-# Two tries of ours beside the ladder's end. Both took the users' words from the slips of the ten others. The second was
-# made to show you something: its boundary gives away not only the parcel, but also *a delivery* and *waiting for one*,
-# because a slip had these words.
+# A try of ours beside the ladder's end. It took the users' words from the slips of the ten others:
 
 # %%
-opening = "Find orders by customer or by status, also unpaid or unpacked ones."
-users_words = (
+USERS_WORDS = (
     "Use it when the user asks what somebody ordered, bought, shopped or got, wants an overview, "
     "or lost the number or the confirmation."
 )
-wide = "Not for a parcel, a delivery, or waiting for one (use track_parcel), not for goods and prices (use search_products)."
+opening = "Find orders by customer or by status, also unpaid or unpacked ones."
+learned = {**ladder["inputs"], "description": f"{opening} {USERS_WORDS} {NOT}"}
 
-tries = {"the ladder's end": ladder["inputs"]}
-for label, boundary in (("users' words", NOT), ("and a wide boundary", wide)):
-    tries[label] = {**ladder["inputs"], "description": f"{opening} {users_words} {boundary}"}
-for label, definition_tried in tries.items():
-    shares = [f"{measure(desk(definition_tried), requests).share:4.0%}" for requests in (TEN, OTHERS, MORE)]
-    print(f"{label:20} the ten {shares[0]}   ten others {shares[1]}   ten more {shares[2]}")
+shares = {}
+for label, tried in (("the ladder's end", ladder["inputs"]), ("users' words", learned)):
+    shares[label] = [measure(desk(tried), requests).share for requests in (TEN, OTHERS, MORE)]
+    ten, others, more = shares[label]
+    print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}   ten more {more:4.0%}")
 
-narrow_on_more = measure(desk(tries["users' words"]), MORE)
-print(measure(desk(tries["and a wide boundary"]), MORE).changed(narrow_on_more))
+assert shares["users' words"][1] > shares["the ladder's end"][1]  # better on the slips we had read
+assert shares["users' words"][2] <= shares["the ladder's end"][2]  # and not on sentences that nobody had read
 
 # %% [markdown]
-# Compare the first two lines. On the sentences whose slips we had read, a large gain. On the ten more, none: we had
-# learned *their* words, not the users'. The interval holds for sentences that were not used for writing, and only for
-# those.
-#
-# And the third line? On the twenty that we had read it looks as good as the second. On the ten more it loses the
-# sentences above: it gave away words that the tool needs itself. **A boundary names the neighbour's things, never your
-# own.** (Rule 5 decides so. A real model is less literal; two definitions
-# that claim and deny the same words puzzle it as well.)
+# On the sentences whose slips we had read, a large gain. On the ten more, none: we had learned *their* words, not the
+# users'. The interval holds for sentences that were not used for writing, and only for those.
 
 # %% [markdown]
 # **A good place to stop for today.** Exercise 2.4 of the [exercises](../exercises/02_schema_design.ipynb) needs no
@@ -692,13 +704,7 @@ print("closed:", check_tool_input(REFUND, wish).text())
 #
 # `input_examples` shows whole inputs, for what a schema says badly: which fields go together, how a date looks. They
 # cost some 20 to 200 tokens each (vendor's documentation, November 2026), and each must fit the schema, or the
-# request is refused. (So the documentation; the wording below is the mock's.)
-
-# %%
-try:
-    ask("Hello", [{**SEARCH_ORDERS, "input_examples": [{"customer": "Nora Lindgren", "status": "on its way"}]}])
-except anthropic.BadRequestError as error:
-    print(error.status_code, error.body["error"]["message"])
+# request is refused with a 400.
 
 # %% [markdown]
 # ### The same with Pydantic
@@ -729,19 +735,6 @@ print(json.dumps(schema["properties"]["note"]))
 # Each field gets a `title`, which says its name again and costs tokens. And `str | None` becomes a union with null.
 # `Literal` has become an `enum`, `ge` a `minimum`, `extra="forbid"` closes the object. The description is still yours
 # to write: no library knows when *not* to use the tool.
-#
-# The course's own `@tool` takes the same annotations and leaves both out. That is how `desk_tools` is written:
-
-# %%
-from course_kit import tool
-
-
-@tool(effect="read")
-def find_refund(order_id: str, note: str | None = None) -> dict:
-    """Find a refund by its order, or by words of its note."""
-
-
-find_refund.input_schema["properties"]
 
 # %% tags=["quiz"]
 quiz("02.7")
@@ -821,33 +814,27 @@ quiz("02.8")
 # %% [markdown]
 # ## Three classic failures
 #
-# **1. The neighbour is called.** You have seen it in the laboratory; here it is once more, through the SDK. The cure
-# lies in the **description**.
+# **1. The neighbour is called.** You saw it in the laboratory: the package of ORD-20260906 went to `search_orders`,
+# until the boundary sent it to `track_parcel`. The cure lies in the **description**.
+#
+# **2. A date arrives as "next Wednesday".** The cure lies in the **input**. But in the input alone? There are two
+# changes, so there are four combinations. **Guess all four:** what stands in `day`?
 
 # %% tags=["item-02.5"]
-said = "Has the package for order ORD-20260906 arrived?"
-ask(said, [ladder["use when"], TRACK_PARCEL, SEARCH_PRODUCTS])
-ask(said, [ladder["boundary"], TRACK_PARCEL, SEARCH_PRODUCTS])
-
-# %% [markdown]
-# **2. A date arrives as "next Wednesday".** The cure lies in the **input**. But in the input alone? There are two
-# changes, so there are four cells to fill. **Guess all four.**
-
-# %%
 said = "Deliver order ORD-20260919 next Wednesday, please."
 DELIVERY = {"name": "set_delivery_day", "description": "Choose the day on which an order is delivered."}
 vague = {"type": "string", "description": "The day."}
 iso = {"type": "string", "description": "The day, ISO 8601: YYYY-MM-DD, such as 2026-09-23."}
 
-for day in (vague, iso):
+for form, day in (("no format", vague), ("ISO 8601", iso)):
     for system in ("You work at a support desk.", "Today is Wednesday, 2026-09-16."):
-        print(f"{day['description'][:18]:18} | {system:31} | ", end="")
+        print(f"{form:9} | {system:31} | ", end="")
         ask(said, [with_inputs(DELIVERY, ["order_id", "day"], order_id=order_id, day=day)], system=system)
 
 # %% [markdown]
 # This model keeps no format without today's date, and makes no use of the date without a format. (A real one may guess
-# the day instead, which is worse: a wrong date looks like a right one.) It needs both: what the value should look like, and what it is to be worked out from. Then let a check refuse whatever is still no
-# date.
+# the day instead, which is worse: a wrong date looks like a right one.) It needs both: what the value should look
+# like, and what it is to be worked out from. Then let a check refuse whatever is still no date.
 
 # %% [markdown]
 # **3. The result is a dump, and the model drifts.** `query_order` has been asked for one order, and returns the
@@ -902,13 +889,7 @@ for finding in lint_tools([SEARCH_DATA]):
 
 # %% [markdown]
 # Each finding says what is wrong and what to write instead (and where: `finding.path`). "Picked for anything" is what
-# real models do with a vague name; ours picks it for nothing. The cure is the same. `manage_record` has more findings.
-# Here are only the warnings:
-
-# %%
-for finding in lint_tools([MANAGE]):
-    if finding.severity == "warning":
-        print(f"{finding.path}: {finding.message}")
+# real models do with a vague name; ours picks it for nothing. The cure is the same.
 
 # %% [markdown]
 # The desk's own six tools are clean:
@@ -999,7 +980,7 @@ for change, new in changes.items():
 
 
 # %%
-def cached(definitions):
+def cached(client, definitions):
     marked = [*definitions[:-1], {**definitions[-1], "cache_control": {"type": "ephemeral"}}]
     message = {"role": "user", "content": "Hello"}
     reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=marked, messages=[message])
@@ -1009,8 +990,9 @@ def cached(definitions):
 
 six = [one.definition() for one in desk_tools(shop)]
 turned = list(reversed(six))
+fresh = MockProvider().client()  # with an empty cache
 for definitions in (six, six, turned):
-    cached(definitions)
+    cached(fresh, definitions)
 
 # %% [markdown]
 # And after every edit of a description, run your sentences again. A description is code: it has tests.
@@ -1026,7 +1008,8 @@ quiz("02.10")
 # tool. Here are four that want none:
 
 # %% tags=["item-02.9"]
-print(PROFILES["hasty"])
+settings_of("steady")
+settings_of("hasty")
 
 NOTHING = [
     ("Thanks, that is all.", None),

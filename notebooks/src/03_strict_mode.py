@@ -11,7 +11,8 @@
 # - **measure** how often a model makes a value up, with and without a way out,
 # - **fall back** when a schema is refused, and lose no check.
 #
-# About 100 minutes, best in two sittings: a good place to stop is marked. Lessons 01 and 02 come before.
+# About 120 minutes, best in two sittings: a good place to stop is marked. The exercises come on top, with times of
+# their own. Lessons 01 and 02 come before.
 
 # %% tags=["setup"]
 import json
@@ -69,13 +70,14 @@ tight["strict"] = True
 
 
 # %%
-def first(reply, type):
-    return next(block for block in reply.content if block.type == type)
+def first(reply, kind):
+    """The first block of that type in a reply: the call, or the text."""
+    return next(block for block in reply.content if block.type == kind)
 
 
 nora_writes = [{"role": "user", "content": "My cup arrived broken. Please refund 19.99."}]
-client = MockProvider(Simulated(seed=6)).client()
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
+seed_six = MockProvider(Simulated(seed=6)).client()
+reply = seed_six.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
 wish = first(reply, "tool_use").input
 reply.stop_reason, wish
 
@@ -141,7 +143,7 @@ quiz("03.2")
 #
 # A model writes token by token. For each next token it has a wish: a share for every token it knows. Strict mode
 # turns your schema into a **grammar**, which says of every token whether it may stand here. The others are
-# **masked**: their share becomes zero, and the rest is shared out anew.
+# **masked**: their share becomes zero, and the rest is shared out anew. This is called **constrained sampling**.
 #
 # Which tokens are legal can be worked out: those after which the text can still end well.
 
@@ -192,6 +194,50 @@ show(plot_mask(steps))
 # - The first request with a new schema is slower, because the grammar is built. Later ones find it in a cache.
 # - Another description or another tool's name needs no new grammar. Another shape, or another set of tools, does.
 # - The grammar covers what is output directly: the input of a call, or the JSON answer. It begins anew for each.
+#
+# ### A real model, with and without
+#
+# No simulation for once. A very small real model, of 135 million parameters, was given twenty requests to the desk and
+# its six tools, and what it wrote was recorded: a run of our own. *Tool named* is a third way: the grammar, and
+# `tool_choice` says which tool. **Guess** the last column first: how often was every input right?
+
+# %%
+from course_kit.example_tools import definition
+from course_kit.mock.local_outcomes import recorded
+
+run = recorded()
+print(run.about["model"], run.about["date"])
+print(run.table())
+
+counts = run.summary()
+assert counts["without_grammar"]["valid_input"] == 0  # no shape without the grammar
+assert counts["with_grammar"]["valid_input"] == counts["with_grammar"]["requests"]  # a valid shape each time
+assert counts["with_grammar"]["inputs_right"] < counts["with_grammar"]["requests"] / 2  # and mostly wrong values
+
+# %% [markdown]
+# The grammar gave this model every shape and no knowledge: a valid shape is not a right value. Here is one of the
+# twenty, without the grammar and with the tool named. Where do the order's number and the note come from? From the
+# definition: its examples were copied.
+
+# %%
+example = run.outcomes[1]
+print(example.request)
+print("without grammar:", example.without_grammar.raw)
+print("tool named:     ", example.tool_named.call["input"])
+for field in ("order_id", "note"):
+    print("definition,", field, "|", definition("refund_order")["input_schema"]["properties"][field]["description"])
+
+# %% [markdown]
+# To ask it yourself, run `course model add` in a terminal (it says how much it loads) and restart the notebook's
+# kernel. Then put the real model behind the same client. This is the call of the beginning, made live:
+#
+# ```python
+# from course_kit.mock.local import LocalModel
+#
+# small = MockProvider(model=LocalModel()).client()  # LocalModel(grammar=False): without the grammar
+# reply = small.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
+# print(reply.content)
+# ```
 
 # %% tags=["quiz"]
 quiz("03.3")
@@ -246,40 +292,41 @@ from course_kit import strict_table
 strict_table(REFUND_ORDER)
 
 # %% [markdown]
-# A row for each keyword. In the outer columns: what the provider says to it, and behind the arrow what `to_strict`
-# makes of it. In the middle: what the SDK's own helper, `anthropic.transform_schema`, makes of it. (A keyword that
-# nobody touches is left out, such as `type` in most rows.) "Moved" means: taken out and told in the description.
+# A row for each keyword, a column for each reader: Anthropic's API, the SDK's own helper `anthropic.transform_schema`,
+# and OpenAI's API. What the words mean:
 #
-# Below are most of the keywords there are, one in each field. **Guess** first: which provider takes more of them?
+# | it says | meaning |
+# |---|---|
+# | taken, kept | the keyword is accepted, or passed on as it is |
+# | refused | the request gets a 400 |
+# | unsure | documentation and probes disagree |
+# | → moved | taken out, and told in the description |
+# | → changed | written in another way; the notes below the table say how |
+# | → yours | no rewriting can decide what you meant |
+# | lost, raises | the helper drops it silently, or fails |
+#
+# Behind an arrow stands what `to_strict` makes of it. (A keyword that nobody touches is left out.)
+#
+# Eight more fields, each with one keyword that is worth knowing. **Guess** first: which provider takes more of them?
 
 # %%
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 KEYWORDS = {
     "amount": {"type": "integer", "minimum": 1},
-    "dozens": {**NUMBER, "multipleOf": 12},
-    "code": {**TEXT, "pattern": "^A[0-9]+$"},
     "not_b": {**TEXT, "pattern": "^(?!b)"},
-    "day": {**TEXT, "format": "date"},
-    "phone": {**TEXT, "format": "phone"},
     "some": {"type": "array", "items": TEXT, "minItems": 1},
-    "few": {"type": "array", "items": TEXT, "maxItems": 3, "uniqueItems": True},
-    "word": {**TEXT, "enum": ["yes", "no"]},
-    "maybe": {"type": ["string", "null"]},
-    "maybe_word": {"type": ["string", "null"], "enum": ["yes", None]},
-    "either": {"anyOf": [TEXT, NUMBER]},
+    "few": {"type": "array", "items": TEXT, "maxItems": 3},
     "exactly_one": {"oneOf": [TEXT, NUMBER]},
-    "anything_but": {**TEXT, "not": {"const": "no"}},
     "inner": {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
     "map": {"type": "object", "additionalProperties": NUMBER},
-    "page": {"type": "integer", "default": 1},
     "anything": {},
 }
 strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
 
 # %% [markdown]
-# Three things to see. OpenAI takes bounds of numbers and most lengths of lists, which Claude refuses (`minItems: 1`
-# passes). Both refuse `oneOf`, `not`, open objects and the empty schema. And two rows say *yours*: a map with free keys, and "anything". No rewriting can
-# decide what you meant there.
+# Three things to see. OpenAI takes bounds of numbers, the longest length of a list and a pattern that looks ahead
+# (`(?!b)`: not a b here), which Claude refuses; `minItems: 1` passes at both. Both refuse `oneOf`, open objects and the
+# empty schema. And two rows say *yours*: a map with free keys, and "anything".
 
 # %% tags=["quiz"]
 quiz("03.4")
@@ -416,19 +463,7 @@ send(output_config={"format": {"type": "json_schema", "schema": Refund.model_jso
 # %% [markdown]
 # Who rewrites for you: `transform_schema` and `messages.parse` in Python; `zodOutputFormat` and
 # `jsonSchemaOutputFormat` in TypeScript. Who does not: `messages.create`, and `@beta_tool(strict=True)`, though it
-# looks like a helper:
-
-# %%
-from typing import Annotated
-
-
-@anthropic.beta_tool(strict=True)
-def refund(amount_cents: Annotated[int, Field(ge=1)]) -> str:
-    """Pay money back."""
-    return "done"
-
-
-send(tools=[refund.to_dict()])
+# looks like a helper (SDK 2.14).
 
 # %% tags=["quiz"]
 quiz("03.5")
@@ -536,15 +571,9 @@ print(check_tool_input(REFUND_ORDER, first(declined, "text").text).problems[0].m
 #
 # **4. JSON, when inputs are streamed eagerly.** With `eager_input_streaming` fragments come as soon as they are
 # written, and nobody has looked at them: the vendor warns that the result may not be JSON. (How strict and eager go
-# together is not documented; so do not count on it.) Joined by hand, such a stream might give you this:
-
-# %%
-fragments = ['{"order_id": "ORD-20', '260917", "amount', '_cents": 19.', "99 EUR}"]
-joined = "".join(fragments)
-print(joined)
-print(check_tool_input(REFUND_ORDER, joined).problems[0].message)
-
-# %% [markdown]
+# together is not documented; so do not count on it.) Joined by hand, such a stream might give you
+# `{"amount_cents": 19.99 EUR}`. Parse with care, and check what you parsed.
+#
 # **5. That it is right.** Ranges, sums, who may do what, whether the number is the one that was meant: none of it is
 # shape. That is the next section.
 
@@ -565,15 +594,15 @@ quiz("03.7")
 
 
 # %% tags=["item-03.6"]
-def objections(input, customer_id):
+def objections(given, customer_id):
     """Why this customer may not have this refund; empty when neither rule speaks against it."""
-    theirs = {order["order_id"]: order for order in shop.search_orders(customer_id, limit=50)["orders"]}
-    if input["order_id"] not in theirs:
-        return ["this customer has no such order"]
-    left = theirs[input["order_id"]]["paid_cents"] - theirs[input["order_id"]]["refunded_cents"]
-    if input["amount_cents"] > left:
-        return [f"{left} cents are left to refund, not {input['amount_cents']}"]
-    return []
+    for order in shop.search_orders(customer_id, limit=50)["orders"]:
+        if order["order_id"] == given["order_id"]:
+            left = order["paid_cents"] - order["refunded_cents"]
+            if given["amount_cents"] > left:
+                return [f"{left} cents are left to refund, not {given['amount_cents']}"]
+            return []
+    return ["this customer has no such order"]
 
 
 # %% [markdown]
@@ -591,12 +620,20 @@ CALLS = {
     "the call from the beginning": wish,
     "the cat broke the cup": good,
 }
+
+
+def stopped_by(given, customer_id):
+    if not check_tool_input(strict_refund, given).ok:
+        return "1 shape"
+    if not check_tool_input(REFUND_ORDER, given).ok:
+        return "2 own check"
+    refused = objections(given, customer_id)
+    return f"3 rules: {refused[0]}" if refused else "not stopped"
+
+
 shop.reset()
-for name, input in CALLS.items():
-    shape, own = check_tool_input(strict_refund, input), check_tool_input(REFUND_ORDER, input)
-    rules = objections(input, "CUS-1001") if own.ok else []
-    stopped = "1 shape" if not shape.ok else "2 own check" if not own.ok else "3 rules" if rules else "not stopped"
-    print(f"{name:28} {stopped:12} {' '.join(rules)}")
+for name, given in CALLS.items():
+    print(f"{name:28} {stopped_by(given, 'CUS-1001')}")
 
 # %% [markdown]
 # Each line catches what the one before lets through. (CUS-1001 is Nora. The customer's number comes from the session,
@@ -636,7 +673,7 @@ RUNGS = {
     "any text": {"type": "string"},
     "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
     "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
-    "delivered orders": {"type": "string", "enum": sorted(id for id in delivered if "202609" in id)},
+    "delivered orders": {"type": "string", "enum": sorted(number for number in delivered if "202609" in number)},
 }
 
 
@@ -658,7 +695,8 @@ from course_kit import ToolError
 def wanted(tools, text, seed):
     """The call that the simulated model wants, or None where it asks or answers in words."""
     draft = Simulated(seed=seed).reply({"messages": [{"role": "user", "content": text}], "tools": tools})
-    return next((block for block in draft.content if block["type"] == "tool_use"), None)
+    block = draft.content[0]
+    return block if block["type"] == "tool_use" else None
 
 
 # %% [markdown]
@@ -667,13 +705,13 @@ def wanted(tools, text, seed):
 
 
 # %%
-def ending(call):
-    if call is None:
+def ending(refund_call):
+    if refund_call is None:
         return "asked for it"
-    if not check_tool_input(REFUND_ORDER, call["input"]).ok:
+    if not check_tool_input(REFUND_ORDER, refund_call["input"]).ok:
         return "stopped by the check"
     try:
-        shop.refund_order(**call["input"])
+        shop.refund_order(**refund_call["input"])
     except ToolError:
         return "stopped by the shop"
     shop.reset()  # put the money back for the next one
@@ -692,14 +730,15 @@ ENDINGS = ["asked for it", "stopped by the check", "stopped by the shop", "paid 
 endings = {}
 shop.reset()
 for rung, field in RUNGS.items():
-    tools = [with_order_id(field)]
-    counted = Counter(ending(wanted(tools, text, seed)) for text in REQUESTS for seed in range(20))
+    counted, examples = Counter(), []
+    for text in REQUESTS:
+        for seed in range(20):
+            refund_call = wanted([with_order_id(field)], text, seed)
+            counted[ending(refund_call)] += 1
+            if refund_call:
+                examples.append(refund_call["input"]["order_id"])
     endings[rung] = {kind: counted[kind] for kind in ENDINGS}
-    print(f"{rung:18}", endings[rung])
-    for seed in range(20):
-        if call := wanted(tools, REQUESTS[0], seed):
-            print(f"{'':18} such as {call['input']['order_id']!r}")
-            break
+    print(f"{rung:18} {counted[ENDINGS[-1]]:3} of {sum(counted.values())} paid, numbers such as {examples[0]!r}")
 show(plot_endings(endings))
 
 # %% [markdown]
@@ -708,7 +747,7 @@ show(plot_endings(endings))
 # more like a real one, and moves its discovery further back: first your check, then the shop, then a customer's bank.
 # (Your shop cannot help on the last rung: the order exists, and so much was paid for it.)
 #
-# Nowhere on the way did it learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
+# Nowhere on the way did the model learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
 #
 # What of this is the simulated model's own? That it makes up a number at all, how often, and that it takes the first
 # entry of an enum. Also that it writes something foolish on the first rung: a real model has read the example in the
@@ -742,35 +781,37 @@ SETTINGS = {
 }
 
 # %% [markdown]
-# Counted is how often a number was made up, in 6 × 20 tries. A point alone would say too little: other seeds, or
-# other requests, give other numbers. So there are two intervals. In the thick bar lie nine of ten seeds. In the
-# dashed line lie nine of ten results when six requests are drawn from these six, with repetition, again and again.
+# Counted is how often a number was made up: six requests, 20 seeds each. A point alone would say too little, for other
+# seeds or other requests give other numbers. So there are two lines at each point. The thick one is about **seeds**: nine
+# of ten seeds lie in it. The dashed one is about **requests**: draw six of these six, some twice and some not at all,
+# again and again; nine of ten results lie in it.
 
 # %%
 from course_kit import plot_trials
 
 
-def made_up(call):
-    return call is not None and call["name"] == "refund_order" and "order_id" in call["input"]
+def made_up(block):
+    """Nobody gave a number, so any number in a refund is made up."""
+    return block is not None and block["name"] == "refund_order" and "order_id" in block["input"]
 
 
-def trials(requests, count):
+def trials(requests, holds):
+    """For each setting a row for each request, and in it, for each of 20 seeds, whether it holds."""
     tables = {}
     for name, tools in SETTINGS.items():
-        tables[name] = [[count(wanted(tools, text, seed)) for seed in range(20)] for text in requests]
+        tables[name] = [[holds(wanted(tools, text, seed)) for seed in range(20)] for text in requests]
     return tables
 
 
 show(plot_trials(trials(REQUESTS, made_up)))
 
 # %% [markdown]
-# Strict raises it; either way out ends it. (Simulated.) Ask the model why, once with and once without:
+# Strict raises it; either way out ends it. (Simulated.) Nora's sentence once more, without a way out and with one:
 
 # %%
-request = {"messages": nora_writes, "tools": SETTINGS["strict"]}
-print(Simulated(seed=6).explain(request), "\n")
-print(Simulated(seed=6).explain({**request, "tools": SETTINGS["strict, with ask_user"]}))
-print(wanted(SETTINGS["strict, with ask_user"], nora_writes[0]["content"], seed=6)["input"])
+for name in ("strict", "strict, with ask_user"):
+    block = wanted(SETTINGS[name], nora_writes[0]["content"], seed=6)
+    print(f"{name}: {block['name']}({json.dumps(block['input'])})")
 
 # %% [markdown]
 # Be careful with what this shows. That strict raises the rate, and that a tool called `ask…` brings it to zero, are
@@ -795,38 +836,46 @@ UNSEEN = [
     "发错货了，请退款21.90。",
     "茶壶破损，请给我退款54.90。",
 ]
-unseen = trials(UNSEEN, made_up)
-show(plot_trials(unseen))
 
 # %% [markdown]
-# The dashed lines of "strict" and "not strict" overlap: the requests differ a lot. But every request was asked in
-# both settings, so compare line by line. Here is how often, of 20 seeds, a number was made up (simulated):
+# Every request is asked in both settings, so compare line by line. How often, of 20 seeds, was a number made up?
+# (Simulated.)
 
 # %%
-print("not strict, strict")
-for text, loose, strict in zip(UNSEEN, unseen["not strict"], unseen["strict"], strict=True):
-    print(f"{sum(loose):10} {sum(strict):7}   {text}")
+unseen = trials(UNSEEN, made_up)
+print("not strict  strict")
+for number, text in enumerate(UNSEEN):
+    without, under_strict = sum(unseen["not strict"][number]), sum(unseen["strict"][number])
+    assert without <= under_strict  # the direction holds in every line
+    print(f"{without:10} {under_strict:7}   {text}")
 
 # %% [markdown]
-# In no line is the second number smaller. So the direction stands, also in Chinese. The sizes do not: the simulated
-# model does not know words such as "torn", finds that no tool fits, and then makes nothing up either. Read the
+# In no line is the second number smaller. So the direction stands, also in Chinese. The sizes do not: for some of the
+# requests the simulated model finds that no tool fits, and then it makes nothing up in either setting. Read the
 # direction, never the size.
 
 # %% [markdown]
 # ### What does a way out cost?
 #
-# Now the same twelve people *do* give a number. Nothing is missing, so `ask_user` should not be needed. **Guess**
-# whether it is used.
+# Now the same twelve people *do* give a number. Nothing seems to be missing, so `ask_user` should not be needed.
+# **Guess** whether it is used.
 
 
 # %%
-def right_number(call):
-    return call is not None and call["input"].get("order_id") == "ORD-20260911"
+def right_number(block):
+    return block is not None and block["input"].get("order_id") == "ORD-20260911"
+
+
+def total(table):
+    return sum(sum(row) for row in table)
 
 
 NAMED = [f"{text} The order is ORD-20260911." for text in UNSEEN]
-for name, table in trials(NAMED, right_number).items():
-    print(f"{name:24} {sum(map(sum, table)):3} calls of 240 with the right number (simulated)")
+named = trials(NAMED, right_number)
+tries = len(NAMED) * 20  # each of the twelve sentences with 20 seeds
+for name, table in named.items():
+    # What is missing from the tries: the model asked for something else, or found that no tool fits.
+    print(f"{name:24} {total(table):3} calls of {tries} with the right number (simulated)")
 
 # %% [markdown]
 # With `ask_user` most of the calls are gone. Is that the price, needless questions? Look at one of them, in both
@@ -835,24 +884,31 @@ for name, table in trials(NAMED, right_number).items():
 # %%
 glasses = NAMED[1]
 print(glasses)
-for name in ("strict", "strict, with ask_user"):
+for name in ("strict, with ask_user", "strict"):
     print(f"{name}:", wanted(SETTINGS[name], glasses, seed=0)["input"])
+request = {"messages": [{"role": "user", "content": glasses}], "tools": SETTINGS["strict"]}
+print("\nWhy, under strict:")
+print(Simulated(seed=0).explain(request))
 
 # %% [markdown]
-# It asks for the `reason`. And without `ask_user`? The number is right, and the reason was made up: the first word of
-# the enum, whatever had happened. Our count looked at the number and called it a success. Count again: strict,
-# without `ask_user`, and nothing made up in any field. (The simulated model says in its reasons what it made up.)
+# With `ask_user` it asks for the `reason`. And without? The number is right, and the last line says it: the reason was
+# made up. It is the first word of the enum, whatever had happened. (Without strict there are fewer calls, for the same
+# cause: by a rule of this model it makes things up less often there, and asks instead.)
+#
+# Our count looked at the number and called it a success. Count again: strict, without `ask_user`, and nothing made up
+# in any field. What was made up stands in `reasons`, the lines that you just saw.
 
 # %%
 sound = 0
 for text in NAMED:
     for seed in range(20):
-        draft = Simulated(seed=seed).reply(
-            {"messages": [{"role": "user", "content": text}], "tools": SETTINGS["strict"]}
-        )
+        request = {"messages": [{"role": "user", "content": text}], "tools": SETTINGS["strict"]}
+        draft = Simulated(seed=seed).reply(request)
         called = draft.content[0]["type"] == "tool_use"
-        sound += called and not any("made up" in reason for reason in draft.reasons)
-print(sound, "calls of 240 with nothing made up (simulated)")
+        if called and "made up" not in " ".join(draft.reasons):
+            sound += 1
+print(sound, "calls of", tries, "with nothing made up (simulated)")
+assert sound == total(named["strict, with ask_user"])
 
 # %% [markdown]
 # As many as were left with `ask_user`. The others were never successes. The way out turned them into questions, about
@@ -919,11 +975,11 @@ quiz("03.10")
 # %% tags=["item-03.9"]
 def ready(tool):
     """The tool as strict if its schema can be; else as it was, to be checked harder."""
-    strict = to_strict(tool["input_schema"])
-    if strict.problems:
-        print(f"{tool['name']}: not strict, {strict.problems[0].message}")
+    rewritten = to_strict(tool["input_schema"])
+    if rewritten.problems:
+        print(f"{tool['name']}: not strict, {rewritten.problems[0].message}")
         return {**tool, "strict": False}
-    return {**tool, "input_schema": strict.schema, "strict": True}
+    return {**tool, "input_schema": rewritten.schema, "strict": True}
 
 
 send(tools=[ready(REFUND_ORDER), ready(thread)])
@@ -960,26 +1016,17 @@ MINE = """[
      "required": ["room", "start"]}}
 ]"""
 
-from course_kit.contract.definitions import lint_tools
+from course_kit import lint_tools
 
 for finding in lint_tools(json.loads(MINE)):
     print("-", finding)
 
 # %% [markdown]
-# Then the strict table. What says *yours* is waiting for you.
+# Then the strict table. What says *yours* is waiting for you. When nothing is, `to_strict(schema).schema` is the schema
+# to send.
 
 # %%
 strict_table(MINE)
-
-# %% [markdown]
-# And the rewritten schema itself, ready to be sent once nothing is yours to decide:
-
-# %%
-mine = to_strict(json.loads(MINE)[0]["inputSchema"])
-for problem in mine.problems:
-    print(problem.path, problem.message)
-for change in mine.narrowed:
-    print(change.path, change.how)
 
 # %% [markdown]
 # ## When it goes wrong
@@ -1025,11 +1072,12 @@ for name in ("strict", "strict, with ask_user"):
 #
 # ## Recap
 #
-# Strict mode masks every token that the schema does not allow, so the shape is right: types, names, listed words. It
-# accepts a subset of JSON Schema, another one at each provider, within budgets that are summed over a request. What a
-# helper moves into the description is enforced by nobody, so inputs are checked with the original schema. Strict
-# promises neither capitals nor a whole output nor that anything is true. A model that cannot say "I do not know"
-# makes something up, and the tighter the schema, the more it looks like the truth. Give it a way out, and measure.
+# Strict mode is constrained sampling: it masks every token that the schema does not allow, so the shape is right:
+# types, names, listed words. It accepts a subset of JSON Schema, another one at each provider, within budgets that are
+# summed over a request. What a helper moves into the description is enforced by nobody, so inputs are checked with the
+# original schema. Strict promises neither capitals nor a whole output nor that anything is true. A model that cannot
+# say "I do not know" makes something up, and the tighter the schema, the more it looks like the truth. Give it a way
+# out, and measure.
 #
 # New words: *constrained sampling*, *grammar*, *mask*, `strict`, *JSON outputs* (`output_config.format`), *moved*,
 # *way out*, *lines of defence*, *fall-back*.

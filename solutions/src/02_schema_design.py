@@ -96,8 +96,10 @@ check("2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_
 #
 # - Ids look like `CUS-1001`, `ORD-20260917`, `PRD-101`. People say prices like 24.50; your program wants cents.
 # - Each tool is closed, and requires its id and the new value.
+# - What cannot be right must not fit: an id of another kind, an e-mail address without an @, a status that is neither packed nor
+#   shipped, a price of 24.5 or below zero.
 # - The check asks the simulated model for changes in several wordings. Each must lead to one call, of the right tool, with the right
-#   values.
+#   values. So from "Product PRD-101 has a new price: 24.50" come the id `"PRD-101"` and the number `2450`.
 
 # %%
 UPDATE_RECORD = {
@@ -171,17 +173,20 @@ check("2.3", tools)
 
 # %% [markdown] tags=["solution"]
 # Three names that say what is done, six inputs that mean something. With `payload` the schema had given up: any price for any
-# customer would have passed. Now `pattern` and `enum` refuse what is no id and no status, and the unit in the name makes 2450 of
-# 24.50. (The descriptions are short. A boundary and a word about what comes back would do them good.)
+# customer would have passed. Now `pattern` and `enum` refuse what is no id and no status, `integer` and `minimum` refuse 24.5 and
+# -100, and the unit in the name makes 2450 of 24.50. (The descriptions are short. A boundary and a word about what comes back would do them good.)
 
 # %% [markdown]
-# ## 2.4 Nine of ten
+# ## 2.4 Nine of ten, and nine of twelve unseen
 #
 # *Hard, core, about 25 minutes.*
 #
 # `manage_order` is meant for cancelling, and claims everything. Rewrite it: name, description and inputs, as you like, with at most
-# 600 characters of description. Its two neighbours stay as they are. At least nine of the ten requests below must be right, with
-# each of several seeds. **One of the ten cannot be won from here. Which, and whose fault is it?**
+# 600 characters of description. Its two neighbours stay as they are. Two things are asked for, with each of several seeds:
+#
+# - At least nine of the ten requests below are right. **One of the ten cannot be won from here. Which, and whose fault is it?**
+# - At least nine of twelve others are right, which you are not shown. They say the same things as other people would. The check
+#   tells you one slip at a time. Think further than that slip: which words would the next five people use?
 
 # %%
 from course_kit.classroom.exercises.lesson_02 import NEIGHBOURS, REQUESTS
@@ -212,9 +217,9 @@ bench
 # BEGIN SOLUTION none
 cancel_order = {
     "name": "cancel_order",
-    "description": "Cancel an order before it is sent. Use it when the user wants to stop or call off an order, no longer "
-    "wants it, or ordered it twice by mistake. Not for money back after delivery (use refund_order), not for where a parcel "
-    "is (use track_parcel).",
+    "description": "Cancel an order before it is sent. Use it when the user wants to stop, call off, revoke or withdraw an "
+    "order, no longer wants or needs it, changed their mind, or ordered it twice by mistake. Not for money back after delivery "
+    "(use refund_order), not for where a parcel is (use track_parcel).",
     "input_schema": {
         "type": "object",
         "properties": {
@@ -230,8 +235,8 @@ cancel_order = {
 check("2.4", cancel_order)
 
 # %% [markdown] tags=["solution"]
-# Three things were in the way. The name claimed everything. The users' words (*stop*, *call off*, *twice*) stood nowhere. And
-# the required `action` was one more thing to be made up. *Before it is sent* rather than *that has not been sent*: this model takes
+# Three things were in the way. The name claimed everything. The users' words (*stop*, *call off*, *twice*) stood nowhere, and
+# neither did those of the twelve others (*withdraw*, *changed my mind*, *need*). And the required `action` was one more thing to be made up. *Before it is sent* rather than *that has not been sent*: this model takes
 # what follows a "not" for other people's work.
 #
 # The one that cannot be won is *Has ORD-20260908 been delivered?*: `refund_order` claims every "delivered order". The fault is the
@@ -247,7 +252,8 @@ mended = {
 measure(mended, REQUESTS)
 
 # %% [markdown] tags=["solution"]
-# Ten of ten, by changing two tools that were not on the bench. And on sentences that nobody wrote for? Five more:
+# Ten of ten, by changing two tools that were not on the bench. The twelve have been used up by now: you have read their slips.
+# So here are five more, for which nobody wrote:
 
 # %% tags=["solution"]
 MORE = [

@@ -24,6 +24,16 @@ shop = open_shop()
 # - A property may be *named* `minimum`. It is a field, not a keyword.
 # - What stands in `default` is a value, whatever it looks like.
 # - The schema you are given is not changed: inputs are still checked with it.
+#
+# For example (the words are yours, the places are not):
+#
+# ```python
+# soften({"type": "integer", "minimum": 1, "description": "In cents."})
+# # → {"type": "integer", "description": "In cents. At least 1."}
+#
+# soften({"type": "object", "properties": {"minimum": {"type": "number", "maximum": 9}}})
+# # → {"type": "object", "properties": {"minimum": {"type": "number", "description": "At most 9."}}}
+# ```
 
 
 # %% tags=["exercise-3.1"]
@@ -75,14 +85,21 @@ check("3.1", soften)
 # - Changed is only a string that is not listed, and that equals *exactly one* listed string apart from capitals.
 # - Everything else stays: exact values, words that are not listed, fields without an `enum`, fields the schema does not know.
 # - The input you are given is not changed.
+#
+# With `reason` an enum of `damaged` and `other`:
+#
+# ```python
+# repair(schema, {"reason": "Damaged", "note": "A Gift"})
+# # → ({"reason": "damaged", "note": "A Gift"}, [("reason", "Damaged", "damaged")])
+# ```
 
 
 # %% tags=["exercise-3.2"]
-def repair(schema, input):
+def repair(schema, given):
     """The input with listed spellings, and the repairs made."""
     # BEGIN SOLUTION
-    value, repairs = dict(input), []
-    for name, came in input.items():
+    value, repairs = dict(given), []
+    for name, came in given.items():
         options = schema.get("properties", {}).get(name, {}).get("enum", [])
         if not isinstance(came, str) or came in options:
             continue
@@ -107,8 +124,8 @@ check("3.2", repair)
 #
 # *Medium, core, about 20 minutes, about 15 lines.*
 #
-# The third line of defence, for real. `input` has passed the check. `customer_id` comes from the session. Return a list of
-# sentences, one for each objection; an empty list means: go ahead. Nothing is paid here.
+# The third line of defence, for real. `given` is a refund's input that has passed the check. `customer_id` comes from
+# the session. Return a list of sentences, one for each objection; an empty list means: go ahead. Nothing is paid here.
 #
 # - The order must be this customer's. If it is not, say so in one sentence and nothing else: the same sentence whether the
 #   order belongs to somebody else or does not exist.
@@ -129,12 +146,12 @@ except ToolError as error:
 
 
 # %% tags=["exercise-3.3"]
-def objections(input, customer_id, shop):
+def objections(given, customer_id, shop):
     """Why this customer may not have this refund, all reasons at once; [] when nothing speaks against it."""
     # BEGIN SOLUTION
-    foreign = [f"{input['order_id']} is not an order of this customer."]
+    foreign = [f"{given['order_id']} is not an order of this customer."]
     try:
-        order = shop.query_order(input["order_id"])
+        order = shop.query_order(given["order_id"])
     except ToolError:
         return foreign
     if order["customer_id"] != customer_id:
@@ -143,9 +160,9 @@ def objections(input, customer_id, shop):
     left = order["paid_cents"] - order["refunded_cents"]
     if order["status"] != "delivered":
         said.append(f"Only delivered orders are refunded; this one is {order['status']}.")
-    elif input["amount_cents"] > left:
-        said.append(f"{left} cents are left to refund; {input['amount_cents']} are too many.")
-    if input["reason"] == "other" and not input.get("note", "").strip():
+    elif given["amount_cents"] > left:
+        said.append(f"{left} cents are left to refund; {given['amount_cents']} are too many.")
+    if given["reason"] == "other" and not given.get("note", "").strip():
         said.append("The reason other needs a note that says what happened.")
     return said
     # END SOLUTION
@@ -194,9 +211,17 @@ strict_table(LOG_WORK)
 #
 # - `STRICT_SCHEMA`, which strict mode accepts, with the same fields. Only `hours` gets another form, since its keys are
 #   free: a list of objects such as `{"person": "Ada", "hours": 2.5}`.
-# - `read_input(input)`, which gets an input in that form and returns a pair: the value in the *original* form
+# - `read_input(given)`, which gets an input in that form and returns a pair: the value in the *original* form
 #   (`{"Ada": 2.5}`), and a list of problems. No check of the original may be lost, and no hour worked. The input
 #   you are given is not changed.
+#
+# ```python
+# read_input({"issue": 7, "hours": [{"person": "Ada", "hours": 2.5}]})
+# # → ({"issue": 7, "hours": {"Ada": 2.5}}, [])
+#
+# read_input({"issue": 0})
+# # → ({"issue": 0}, ["…"]), a list with a sentence about the issue
+# ```
 
 # %% tags=["exercise-3.4"]
 # BEGIN SOLUTION none
@@ -222,13 +247,13 @@ STRICT_SCHEMA = to_strict(
 
 
 # %% tags=["exercise-3.4"]
-def read_input(input):
+def read_input(given):
     """The input in the original's form, and what is wrong with it."""
     # BEGIN SOLUTION
-    value, problems = dict(input), []
-    if "hours" in input:
-        value["hours"] = {entry["person"]: entry["hours"] for entry in input["hours"]}
-        if len(value["hours"]) < len(input["hours"]):
+    value, problems = dict(given), []
+    if "hours" in given:
+        value["hours"] = {entry["person"]: entry["hours"] for entry in given["hours"]}
+        if len(value["hours"]) < len(given["hours"]):
             problems.append("hours: a person comes twice; add the hours up and send each person once")
     problems += [problem.message for problem in check_tool_input(LOG_WORK, value).problems]
     return value, problems

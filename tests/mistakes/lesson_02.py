@@ -65,12 +65,18 @@ IN_EUROS = closed(
     product_id=id_of("PRD", 3),
     price={"type": "number", "description": "The new price."},
 )
+NAMELESS = closed(
+    "write_field",
+    "Writes a field.",
+    record=id_of("PRD", 3),
+    value={"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
+)
 OTHER_WORDS = [
     closed(
         "update_email",
         "Store a customer's new e-mail address. Use it when a customer has moved to another mailbox.",
         customer=id_of("CUS", 4),
-        new_email={"type": "string", "description": "The e-mail address from now on."},
+        new_email={"type": "string", "pattern": "^[^ @]+@[^ @]+$", "description": "The e-mail address from now on."},
     ),
     closed(
         "update_order_status",
@@ -82,7 +88,7 @@ OTHER_WORDS = [
         "update_price",
         "Give a product a new price.",
         product=id_of("PRD", 3),
-        new_price={"type": "integer", "description": "In cents: 4.50 is 450."},
+        new_price={"type": "integer", "exclusiveMinimum": 0, "description": "In cents: 4.50 is 450."},
     ),
 ]
 
@@ -91,8 +97,8 @@ OTHER_WORDS = [
 ORDER_ID = {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."}
 CANCEL = closed(
     "cancel_order",
-    "Cancel an order before it is sent. Use it when the user wants to stop or call off an order, no longer wants it, "
-    "or ordered it twice by mistake.",
+    "Cancel an order before it is sent. Use it when the user wants to stop, call off, revoke or withdraw an order, no "
+    "longer wants or needs it, changed their mind, or ordered it twice by mistake.",
     order_id=ORDER_ID,
 )
 MANAGE = closed(
@@ -111,6 +117,11 @@ BY_HEART = "Cancel an order. Use it for: Please cancel ORD-20260918. I no longer
 NEGATED = (
     "Cancel an order that has not been sent. Use it when the user wants to stop or call off an order, no longer wants "
     "it, made a mistake or ordered it twice."
+)
+
+ONLY_THE_TEN = (
+    "Cancel an order before it is sent. Use it when the user wants to stop or call off an order, no longer wants it, "
+    "or ordered it twice by mistake."
 )
 
 RIGHT_FOUR = {
@@ -177,14 +188,35 @@ MISTAKES = {
         "two of one name": ([EMAIL, STATUS, {**PRICE, "name": "set_order_status"}], "The API refuses"),
         "no unit": ([EMAIL, STATUS, IN_EUROS], "should be in it"),
         "text for a number": ([EMAIL, STATUS, FREE_PRICE], "I still need: price_cents"),
+        "any id": (
+            [EMAIL, changed(STATUS, order_id={"type": "string", "description": "The order's id."}), PRICE],
+            "takes 'CUS-1001' as `order_id`",
+        ),
+        "any text as an address": (
+            [changed(EMAIL, email={"type": "string", "description": "The new e-mail address."}), STATUS, PRICE],
+            "takes 'nora at example.org' as `email`",
+        ),
+        "one status more": (
+            [EMAIL, changed(STATUS, status={"type": "string", "enum": ["packed", "shipped", "lost"]}), PRICE],
+            "takes 'lost' as `status`",
+        ),
+        "a part of a cent": (
+            [EMAIL, STATUS, changed(PRICE, price_cents={"type": "number", "minimum": 1, "description": "In cents."})],
+            "takes 24.5 as `price_cents`",
+        ),
+        "less than nothing": (
+            [EMAIL, STATUS, changed(PRICE, price_cents={"type": "integer", "description": "In cents: 4.50 is 450."})],
+            "takes -100 as `price_cents`",
+        ),
         "no words of the users": (
-            [EMAIL, STATUS, {**PRICE, "name": "write_field", "description": "Writes a field."}],
+            [EMAIL, STATUS, NAMELESS],
             "should lead to one call",
         ),
     },
     "2.4": {
         "untouched": (MANAGE, "9 are asked for"),
         "only renamed": ({**MANAGE, "name": "cancel_order"}, "9 are asked for"),
+        "the words of the ten alone": (worded(ONLY_THE_TEN), "that you have not seen"),
         "praise": (worded("Cancel orders quickly, safely and with great care."), "9 are asked for"),
         "a not in the first sentence": (worded(NEGATED), "9 are asked for"),
         "by heart": (worded(BY_HEART), "learnt by heart"),
@@ -211,13 +243,14 @@ VARIANTS = {
     "2.4": {
         "plain": CANCEL,
         "with boundaries": worded(
-            "Cancel an order that is still in the shop. Use when the user wants to cancel, stop or call off an order, "
-            "no longer wants it, or made a mistake such as ordering it twice or a wrong address. Not for a delivered "
-            "order, for which money is paid back (use refund_order), not for where a parcel is (use track_parcel)."
+            "Cancel an order that is still in the shop. Use when the user wants to cancel, stop, withdraw or call off "
+            "an order, no longer wants or needs it, changed their mind, or made a mistake such as ordering it twice or "
+            "a wrong address. Not for a delivered order, for which money is paid back (use refund_order), not for "
+            "where a parcel is (use track_parcel)."
         ),
         "another name": worded(
-            "Call off or stop an order. Use it before it is sent, when the user wants to cancel, no longer wants it, "
-            "or made a mistake, such as ordering twice.",
+            "Call off or stop an order. Use it before it is sent, when the user wants to cancel, withdraw or revoke "
+            "it, changed his mind, no longer wants or needs it, or made a mistake, such as ordering twice.",
             "call_off_order",
         ),
     },

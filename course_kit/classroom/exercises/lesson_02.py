@@ -1,4 +1,4 @@
-"""Checks of lesson 02: faults of a definition, what is required, one tool split into three, nine of ten right."""
+"""Checks of lesson 02: faults of a definition, what is required, one tool split into three, unseen requests."""
 
 import random
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from course_kit.classroom.checks import exercise
 from course_kit.classroom.laboratory import measure
 from course_kit.contract.protocol import check_request
+from course_kit.contract.schema import conforms
 from course_kit.errors import Incorrect
 
 __all__ = ["NEIGHBOURS", "REQUESTS"]
@@ -138,6 +139,12 @@ class WhichAreRequired:
 
 
 JOBS = ("a customer's e-mail address", "an order's status", "a product's price")
+# For each job what cannot be right: in place of the id, and in place of the new value.
+WRONG = {
+    JOBS[0]: [["ORD-20260917"], ["nora at example.org"]],
+    JOBS[1]: [["CUS-1001"], ["lost"]],
+    JOBS[2]: [["CUS-1001"], [24.5, -100]],
+}
 
 
 @exercise(
@@ -150,6 +157,7 @@ JOBS = ("a customer's e-mail address", "an order's status", "a product's price")
         "Three jobs, three tools. Name each by verb and thing, as the person at the desk would say it.",
         "Each tool needs two inputs: which one is meant, and the new value. Neither is an object.",
         "An id is found by its `pattern`, a status by its `enum`, a price in cents by the unit in its name.",
+        "And what refuses 24.5, or -100, or an address that is none? A type, a bound and a `format`.",
         "If a sentence leads nowhere, `Simulated().explain(...)` shows which words nobody has.",
     ],
 )
@@ -206,6 +214,14 @@ class SplitUpdateRecord:
                 raise Incorrect(f'"{said}" goes to `{name}`, but another request about {job} to `{tool_of[job]}`.')
             if missing := [value for value in values if value not in given.values()]:
                 raise Incorrect(f'From "{said}" `{name}` gets {given}; {missing[0]!r} should be in it.')
+            schema = next(tool["input_schema"] for tool in seen["tools"] if tool["name"] == name)
+            for value, impossible in zip(values, WRONG[job], strict=True):
+                key = next(key for key in given if given[key] == value)
+                for wrong in impossible:
+                    if conforms(schema, {**given, key: wrong}):
+                        raise Incorrect(
+                            f"`{name}` takes {wrong!r} as `{key}`: let the schema refuse what cannot be right."
+                        )
         if len(set(tool_of.values())) < len(tool_of):
             raise Incorrect(f"One tool still does several jobs: {tool_of}.")
 
@@ -261,12 +277,27 @@ REQUESTS = [
     ("Has ORD-20260908 been delivered?", "parcel"),
     ("Thanks, that is all for today.", None),
 ]
+# Not shown in the exercise: how others say the same things.
+UNSEEN = [
+    ("ORD-20260920 is not needed any more.", "cancel"),
+    ("Please withdraw ORD-20260920.", "cancel"),
+    ("I changed my mind about ORD-20260918.", "cancel"),
+    ("We no longer need ORD-20260918.", "cancel"),
+    ("I ordered ORD-20260920 by mistake.", "cancel"),
+    ("Can you still stop ORD-20260918?", "cancel"),
+    ("Please revoke ORD-20260920.", "cancel"),
+    ("Please call off ORD-20260918.", "cancel"),
+    ("The bowl came broken. Refund 14.50 for ORD-20260914.", "refund"),
+    ("Where is my package? ORD-20260906.", "parcel"),
+    ("What happened to the parcel of ORD-20260908?", "parcel"),
+    ("Do you sell teapots?", None),
+]
 LONGEST = 600  # characters of a description
 
 
 @exercise(
     "2.4",
-    title="Nine of ten",
+    title="Nine of ten, and nine of twelve unseen",
     difficulty="hard",
     importance="core",
     minutes=25,
@@ -275,6 +306,7 @@ LONGEST = 600  # characters of a description
         "First the name and the first sentence, then *use it when* with the users' words. Measure after each.",
         'A "not" cuts a sentence in two, and what stands behind it counts as not this tool\'s work.',
         "One of the ten cannot be won from here: look at what its neighbour claims. Nine are enough.",
+        "The unseen ones: how would five people say that they want an order stopped? Write down verbs, not sentences.",
     ],
 )
 class NineOfTen:
@@ -289,9 +321,11 @@ class NineOfTen:
             return {"definition": answer, "refused": "tools: Tool names must be unique."}
         if refused := _refusal([answer, *NEIGHBOURS.values()]):
             return {"definition": answer, "refused": refused}
-        measured = measure({"cancel": answer, **NEIGHBOURS}, REQUESTS, times=1, first_seed=seed)
-        slips = [[row.said, row.picks[0]] for row in measured.slips]
-        return {"definition": answer, "refused": None, "slips": slips}
+        slips = {}
+        for asked, requests in (("shown", REQUESTS), ("unseen", UNSEEN)):
+            measured = measure({"cancel": answer, **NEIGHBOURS}, requests, times=1, first_seed=seed)
+            slips[asked] = [[row.said, row.picks[0]] for row in measured.slips]
+        return {"definition": answer, "refused": None, **slips}
 
     def judge(seed: int, seen: dict[str, Any]) -> None:
         if "definition" not in seen:
@@ -301,12 +335,13 @@ class NineOfTen:
         description = seen["definition"]["description"]
         if len(description) > LONGEST:
             raise Incorrect(f"The description has {len(description)} characters; write it in {LONGEST}.")
-        for said, _ in REQUESTS:
+        for said, _ in [*REQUESTS, *UNSEEN]:
             if said.rstrip(".") in description:
                 raise Incorrect(f'The description repeats "{said}" word for word: that is learnt by heart.')
-        right = len(REQUESTS) - len(seen["slips"])
-        if right < 9:
-            said, picked = seen["slips"][0]
-            raise Incorrect(
-                f'With one of the seeds {right} of 10 are right; 9 are asked for. One slip: "{said}" gets {picked}.'
-            )
+        for asked, requests in (("shown", REQUESTS), ("unseen", UNSEEN)):
+            right = len(requests) - len(seen[asked])
+            if right < 9:
+                said, picked = seen[asked][0]
+                which = f"of the {len(requests)} {'that you have not seen' if asked == 'unseen' else 'shown'}"
+                slip = f'"{said}" gets {picked}'
+                raise Incorrect(f"With one of the seeds {right} {which} are right; 9 are asked for. One slip: {slip}.")
