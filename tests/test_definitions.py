@@ -4,13 +4,14 @@ import json
 import time
 
 import pytest
+from anthropic import beta_tool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_kit.contract.definitions import LINT_RULES, Finding, definition_tokens, lint_tools
 from course_kit.contract.lint_types import alternatives
 from course_kit.contract.protocol import RULES
-from course_kit.contract.reading import name_words
+from course_kit.contract.reading import name_words, schemas_of
 from course_kit.contract.schema import conforms
 from course_kit.contract.similarity import count_words, own_part, similar_pairs, similarity_map
 from course_kit.contract.strict import FORMATS
@@ -501,6 +502,26 @@ def test_the_whole_list_of_one_shape_is_one_finding():
     assert (finding.rule, finding.severity) == ("mcp-shape", "hint") and "5 tools are" in finding.message
 
 
+def test_a_tool_of_the_sdk_is_read_as_its_definition():
+    @beta_tool
+    def get_weather(city: str) -> str:
+        """Look up the weather of a city at this hour."""
+        return city
+
+    assert lint_tools([get_weather]) == lint_tools(get_weather) == lint_tools([get_weather.to_dict()])
+    assert schemas_of(get_weather) == [("get_weather", get_weather.input_schema)]
+
+
+def test_schemas_of_whatever_holds_some():
+    schema, other = {"type": "object", "properties": {"a": WHO}}, {"type": "string"}
+    assert schemas_of([{"name": "add", "input_schema": schema}, other]) == [("add", schema), ("", other)]
+    assert schemas_of({"result": {"tools": [{"name": "add", "inputSchema": schema}]}}) == [("add", schema)]
+    assert schemas_of({"inputSchema": schema}) == [("", schema)]
+    assert schemas_of([]) == []
+    with pytest.raises(ValueError, match=r"^A schema is an object such as \{'type': 'object'\}, not int: give one\.$"):
+        schemas_of([schema, 3])
+
+
 def test_paths_lead_into_the_shape_that_was_given():
     chat = {"type": "function", "function": {"name": "pay_bill", "description": CANCELS, "parameters": None}}
     chat["function"]["parameters"] = tool(inputs={"amount": {"type": "number", "description": "How much."}})[
@@ -816,7 +837,7 @@ def test_lint_never_raises_and_always_says_what_to_do(given, provider):
 
 def test_deep_and_wide_definitions_end():
     deep = {"type": "string"}
-    for _ in range(400):
+    for _ in range(5_000):
         deep = {"type": "object", "properties": {"a": deep}}
     wide = {
         "type": "object",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_kit.mock.filling import as_wanted, day_of, fill, fits, options
+from course_kit.mock.filling import as_wanted, day_of, fill, fits, glosses, options
 from course_kit.mock.spans import spans
 
 TREE = {
@@ -251,6 +251,22 @@ def test_digits_take_the_prefix_of_the_pattern():
 )
 def test_options(node, found):
     assert options(node) == found
+
+
+@pytest.mark.parametrize(
+    ("description", "found"),
+    [
+        ("Why: a (broken or torn), b (late).", [("a", "broken"), ("a", "torn"), ("b", "late")]),
+        ("'a' for apples, b: bread", [("a", "apples"), ("b", "bread")]),
+        ("a 苹果，b（面包、饼干）", [("a", "苹果"), ("b", "面包"), ("b", "饼干")]),
+        ("a and b are in the shop; c (other) is none", []),
+        ("co-a (x), a_b (y)", []),
+    ],
+)
+def test_glosses(description, found):
+    assert list(glosses({"description": description, "enum": ["a", "b"]})) == found
+    assert list(glosses({"description": description})) == []
+    assert list(glosses({"description": description, "items": {"enum": ["a", "b"]}})) == found
 
 
 @pytest.mark.parametrize("schema", [{"type": "object", "required": [{"a": 1}]}, {"properties": 5}, 7, None])

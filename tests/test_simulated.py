@@ -13,6 +13,7 @@ import pytest
 from course_kit.contract.messages import assistant, tool_result, tool_use, user
 from course_kit.contract.schema import check_tool_input
 from course_kit.mock.filling import fits
+from course_kit.mock.inputs import Text, choose_inputs
 from course_kit.mock.simulated import PROFILES, Simulated, read_definitions, relevance
 from course_kit.mock.spans import clauses, spans, words
 from course_kit.mock.turn import flat, named_in, quote
@@ -243,6 +244,38 @@ def test_words_of_values_say_nothing_about_the_tool():
     assert said == scores_of("Weather in", WEATHER)["get_weather"][0]
 
 
+def test_an_id_is_one_word_and_not_about_orders():
+    assert words("ORD-20260917") == {"ord-20260917"} and words("order 20260917") == {"order", "20260917"}
+    scores = relevance("Show ORD-20260917", read_definitions([SEARCH, PRODUCTS]))
+    assert [score for score, _ in scores.values()] == [0, 0]
+
+
+@pytest.mark.parametrize(("pattern", "mentioned"), [("^ORD-[0-9]{8}$", "20%"), ("^TRK-[0-9]{8}$", "0%")])
+def test_an_id_that_fits_a_pattern_mentions_the_tool(pattern, mentioned):
+    one = tool("look", "Look.", ["number"], number=string(pattern=pattern))
+    assert f", {mentioned} of it is mentioned" in Simulated().explain(request("ORD-20260917, my friend", [one]))
+
+
+def test_a_greeting_is_not_about_goods():
+    goods = tool("search_products", "Find products.", query=string())
+    assert relevance("Good morning", read_definitions([goods]))["search_products"][0] == 0
+    assert relevance("Which goods are there?", read_definitions([goods]))["search_products"][0] > 0.5
+
+
+def test_a_chinese_not_is_a_boundary_only_where_it_says_so():
+    said = {
+        "当用户不再想要某个订单时使用": {"订单"},
+        "取消订单。不用于退款": set(),
+        "取消订单。不要用于退款": set(),
+        "取消订单，不是退款": set(),
+    }
+    tools = [tool(f"tool_{number}", text) for number, text in enumerate(said)]
+    definitions = read_definitions(tools)
+    about = [one.all & {"order", "refund"} for one in definitions.values()]
+    assert about == [{"order"}] * 4
+    assert [bool(one.elsewhere) for one in definitions.values()] == [False, True, True, True]
+
+
 def test_a_required_input_that_is_nowhere_lowers_a_tool():
     with_id = tool("show_order_by_id", "Show order.", ["order_id"], order_id=ORDER_ID)
     by_mail = tool("show_order_by_mail", "Show order.", ["email"], email=string("The email.", format="email"))
@@ -308,6 +341,40 @@ def test_values_go_where_they_belong(said, properties, values):
     described = {name: node for name, node in properties.items()}
     found = inputs(said, **described)
     assert found == (values or {"message": "see you", "email": "ada@example.com"})
+
+
+GLOSSED = "Why: damaged (broken or torn), not_received (it never came), wrong_item: another thing came, other."
+CHINESE = "原因：damaged（破损或故障），not_received（没有收到），wrong_item 送错东西，other（其他）。"
+
+
+@pytest.mark.parametrize(
+    ("said", "description", "reason"),
+    [
+        ("It was torn in two.", GLOSSED, "damaged"),
+        ("It was torn in two.", "Why.", None),
+        ("The thing never came.", GLOSSED, "not_received"),
+        ("Another thing was in the box.", GLOSSED, "wrong_item"),
+        ("A box.", GLOSSED, None),
+        ("一直没收到货", CHINESE, "not_received"),
+        ("你们送错东西了", CHINESE, "wrong_item"),
+        ("你们送错东西了", "原因。", None),
+    ],
+)
+def test_an_option_is_known_by_what_the_description_says_of_it(said, description, reason):
+    one = tool("tell", reason=string(description, enum=REASONS))
+    assert choose_inputs(one, [Text(said)]).values == ({"reason": reason} if reason else {})
+
+
+def test_chinese_words_left_over_end_where_the_tools_own_begin():
+    one = tool("search", "查找商品：“有没有卖”、“还有货吗”。", ["query"], query=string("例如 咖啡杯。"))
+    assert choose_inputs(one, [Text("雨伞还有货吗？")]).values == {"query": "雨伞"}
+    cups = tool("search", "查找杯子。", ["query"], query=string())
+    assert choose_inputs(cups, [Text("咖啡杯")]).values == {"query": "咖啡杯"}  # one character in common is no word
+
+
+def test_chinese_is_cut_into_characters_and_pairs():
+    assert words("退款额") == {"refund", "退款", "款", "款额", "额"}
+    assert words("没有收到") == {"没有", "有收", "收", "收到", "到"}  # those that only deny or count tell nothing alone
 
 
 def test_without_a_unit_the_number_stays():

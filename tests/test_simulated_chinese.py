@@ -3,6 +3,9 @@
 `data/chinese_requests.jsonl` holds the requests with what is right, `data/chinese_definitions.json` the six definitions
 in Chinese; names, types and options are those of the desk. The requests were written before anything was measured, and
 the aims below as well; who wrote them had seen the model's short list of words that mean the same.
+
+`data/chinese_requests_more.jsonl` are thirty more, written before the rules for Chinese were: twenty for the desk, ten
+for the four tools of `data/chinese_office.json`. Their totals were looked at three times, single answers never.
 """
 
 import copy
@@ -72,11 +75,13 @@ def inputs_right(given: dict[str, Any], case: dict[str, Any], schema: dict[str, 
     )
 
 
-# A little under what was measured on 2026-11-30 (.56 .31 .92 and .48 .25 .92): the aims for tool and inputs are missed.
+# A little under what was measured on 2026-11-30 (.75 .65 .92 and .52 .29 .92): of the aims, one is missed.
 FLOORS = {
-    "Chinese definitions": {RIGHT: 0.50, INPUTS: 0.25, SILENT: 0.83},
-    "English definitions": {RIGHT: 0.42, INPUTS: 0.19, SILENT: 0.83},
+    "Chinese definitions": {RIGHT: 0.70, INPUTS: 0.58, SILENT: 0.83},
+    "English definitions": {RIGHT: 0.46, INPUTS: 0.23, SILENT: 0.83},
 }
+# Measured on the same day: 16 of 24, 16 of 24, 6 of 6.
+FLOORS_OF_MORE = {RIGHT: 15, INPUTS: 14, SILENT: 5}
 
 
 @pytest.mark.parametrize("language", AIMS)
@@ -87,6 +92,20 @@ def test_sixty_requests(language):
         aim = AIMS[language][name]
         print(f"{name:24} {share:.2f}   aim {aim:.2f} {'reached' if share >= aim else 'missed'}")
     assert {name: share for name, share in found.items() if share < FLOORS[language][name]} == {}
+
+
+def test_thirty_more_that_the_rules_were_not_made_with():
+    text = (DATA / "chinese_requests_more.jsonl").read_text(encoding="utf-8")
+    cases = [json.loads(line) for line in text.splitlines()]
+    office = json.loads((DATA / "chinese_office.json").read_text(encoding="utf-8"))
+    total = dict.fromkeys(FLOORS_OF_MORE, 0)
+    for name, tools in (("desk", definitions("Chinese definitions")), ("office", office)):
+        mine = [case for case in cases if case["set"] == name]
+        called = sum(case["tool"] is not None for case in mine)
+        for what, share in measured(mine, tools).items():
+            total[what] += round(share * (len(mine) - called if what == SILENT else called))
+    print(f"\nsimulated model, 30 more Chinese requests: {total}")
+    assert {what: count for what, count in total.items() if count < FLOORS_OF_MORE[what]} == {}
 
 
 @pytest.mark.parametrize("language", AIMS)

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import time
+from itertools import pairwise
 
 import jsonschema_rs
 import pytest
@@ -15,6 +17,7 @@ from course_kit.contract.strict import (
     count_strict,
     fits,
     pointer,
+    recursive_refs,
     ref_path,
     strict_budget,
     strict_refusals,
@@ -244,6 +247,38 @@ def test_counts_reach_every_depth():
 
 
 # --- references --------------------------------------------------------------------------------------------------
+
+
+def _leading(**targets):
+    """A schema whose definitions refer to one another: `a="bc"` leads from a to b and to c."""
+    refs = {name: [{"$ref": f"#/$defs/{target}"} for target in to] for name, to in targets.items()}
+    return {"$ref": f"#/$defs/{next(iter(targets))}", "$defs": {name: {"anyOf": to} for name, to in refs.items()}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "circles"),
+    [
+        (_leading(a="b", b="c", c=""), []),
+        (_leading(a="a"), ["aa"]),
+        (_leading(a="b", b="ac", c="d", d=""), ["aba", "bab"]),
+        (_leading(a="b", b="c", c="b"), ["bcb", "cbc"]),
+        (_leading(a="bc", b="d", c="d", d=""), []),
+    ],
+)
+def test_circles_among_definitions(schema, circles):
+    found = [[name for _, name in way] for way in recursive_refs(schema).values()]
+    assert found == [list(circle) for circle in circles]
+
+
+def test_a_chain_of_definitions_takes_time_that_grows_with_its_length_alone():
+    def seconds(length):
+        names = [f"d{number}" for number in range(length)]
+        definitions = {name: {"$ref": f"#/$defs/{following}"} for name, following in pairwise(names)}
+        start = time.process_time()
+        assert recursive_refs({"$ref": "#/$defs/d0", "$defs": {**definitions, names[-1]: {}}}) == {}
+        return time.process_time() - start
+
+    assert min(seconds(4000) for _ in range(3)) < 8 * min(seconds(1000) for _ in range(3)) + 0.02  # squared: 16 times
 
 
 def test_fr09_recursion_is_one_refusal_and_never_a_recursion_error():

@@ -8,6 +8,7 @@ import matplotlib
 
 matplotlib.use("agg")
 import pytest
+from anthropic import beta_tool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
@@ -184,6 +185,11 @@ class Forecast(BaseModel):
     days: int = Field(ge=1)
 
 
+def log_work(hours: int) -> str:
+    """Write down hours that were worked."""
+    return f"{hours} hours"
+
+
 SHAPES = {
     "schema": (WEATHER, [""]),
     "anthropic": ({"name": "w", "input_schema": WEATHER}, ["w"]),
@@ -196,7 +202,10 @@ SHAPES = {
     "JSON": (json.dumps({"name": "w", "input_schema": WEATHER}), ["w"]),
     "Python": (repr({"name": "w", "input_schema": WEATHER, "strict": True}), ["w"]),
     "Tool": (get_weather, ["get_weather"]),
+    "SDK's tool": (beta_tool(log_work), ["log_work"]),
     "Pydantic": (Forecast, [""]),
+    "list of models": ([Forecast, get_weather], ["tool 1", "get_weather"]),
+    "answer without a name": ({"tools": [{"inputSchema": WEATHER}]}, [""]),
     "properties of such names": (closed(input_schema=WEATHER, tools=TEXT), [""]),
 }
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from course_kit.classroom.quiz import Shown
+from course_kit.contract.reading import schemas_of
 from course_kit.contract.schema import NotJSON, parse_json
 from course_kit.contract.strict import (
     STRICT_RULES,
@@ -247,30 +248,11 @@ def _widget() -> type[StrictTable]:
 
 
 def definitions(source: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The schemas in what was given, each with its tool's name: `[("refund_order", {…})]`; "" where there is none."""
-    if isinstance(source, str | bytes):
-        source = _parsed(source)
-    if isinstance(source, list | tuple):
-        if not source:
-            raise ValueError("The list is empty: give a schema, or tool definitions.")
-        named = [pair for one in source for pair in definitions(one)]
-        return [(name or f"tool {number}", schema) for number, (name, schema) in enumerate(named, 1)]
-    if hasattr(source, "model_json_schema"):
-        return [("", source.model_json_schema())]
-    if callable(getattr(source, "definition", None)):
-        source = source.definition()
-    elif callable(getattr(source, "to_dict", None)):
-        source = source.to_dict()
-    if not isinstance(source, Mapping):
-        raise ValueError(f"A schema is an object such as {{'type': 'object'}}, not {type(source).__name__}: give one.")
-    for key in ("tools", "result"):  # a whole request, or an MCP server's answer to tools/list
-        if isinstance(source.get(key), list | Mapping) and "type" not in source:
-            return definitions(source[key])
-    inner = source["function"] if isinstance(source.get("function"), Mapping) else source
-    for key in ("input_schema", "inputSchema", "parameters"):
-        if isinstance(inner.get(key), Mapping):
-            return [(str(inner.get("name", "")), dict(inner[key]))]
-    return [("", dict(source))]
+    """The schemas in what was given or pasted, each with a name where there are several: `[("refund_order", {…})]`."""
+    found = schemas_of(_parsed(source) if isinstance(source, str | bytes) else source)
+    if not found:
+        raise ValueError("The list is empty: give a schema, or tool definitions.")
+    return [(name or (f"tool {number}" if len(found) > 1 else ""), one) for number, (name, one) in enumerate(found, 1)]
 
 
 def _parsed(text: str | bytes) -> Any:

@@ -208,6 +208,7 @@ class CompiledSchema:
         self.snapshot = _snapshot(root) if isinstance(root, dict) else None
         self._engines: dict[tuple[int, str], Any] = {}
         self._merged: dict[int, list[dict[str, Any]]] = {}
+        self.in_words: dict[tuple[int, int], str] = {}  # what `words.wanted` has said of its parts
         self._targets = {} if problem else _targets(root)
         self._names = {id(part): name for name, part in self._targets.items()}
         self.accepts = None if problem else self.engine(root).is_valid  # whether a value fits the whole schema

@@ -109,9 +109,9 @@ def _own_faults(look: _Look, parts: list[dict[str, Any]]) -> Iterator[Problem | 
     always = [id(part) for entry in look.parts for part in schema.merged(entry)]
     for part in parts:
         because = "" if id(part) in always else " together with the other values sent"
-        for keyword in ("anyOf", "oneOf"):
-            fitting = sum(schema.fits(branch, value) for branch in part.get(keyword, ()))
-            if keyword in part and (fitting == 0 or (fitting > 1 and keyword == "oneOf")):
+        for keyword in [union for union in ("anyOf", "oneOf") if union in part]:
+            fitting = sum(schema.fits(branch, value) for branch in part[keyword])
+            if fitting == 0 or (fitting > 1 and keyword == "oneOf"):
                 yield replace(look, parts=[part], union=keyword, around=(*look.around, *parts))
         if part == NEVER and (because or not look.path):
             yield look.say("holds values that are not allowed together", "other values", words.received(value))

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from .strict import Refusal, as_list, ref_path, strict_refusals, walk_schema
 from .words import Path, path_text
 
-__all__ = ["SHAPES", "Definition", "Input", "Tools", "entries_of", "name_words", "properties_of", "types_of", "view"]
-
+__all__ = ["SHAPES", "Definition", "Input", "Tools", "entries_of", "name_words", "properties_of", "schemas_of"]
+__all__ += ["types_of", "view"]
 
 LONGEST = 20_000  # characters of a description that are read
 
@@ -46,15 +46,40 @@ def entries_of(given: Any) -> list[Any] | None:
             if isinstance(holder, Mapping) and isinstance(holder.get("tools"), list | tuple):
                 return list(holder["tools"])
         return [given] if "name" in given or isinstance(given.get("function"), Mapping) else None
-    if hasattr(given, "definition"):
+    if _told(given) is not given:
         return [given]
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else None
+
+
+def schemas_of(given: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The schemas in whatever holds some, each with its tool's name, "" where a schema stands by itself.
+
+    `schemas_of([{"name": "add", "input_schema": {…}}, {"type": "string"}])` → `[("add", {…}), ("", {"type": …})]`
+    """
+    entries = entries_of(given)
+    found = []
+    for entry in [given] if entries is None else entries:
+        tool = Definition(0, entry)
+        if not tool.is_object:
+            raise ValueError(
+                f"A schema is an object such as {{'type': 'object'}}, not {type(entry).__name__}: give one."
+            )
+        found.append((tool.name, dict(tool.root)) if isinstance(tool.schema, dict) else ("", dict(tool.entry)))
+    return found
+
+
+def _told(entry: Any) -> Any:
+    """A tool of ours or of the SDK as its definition, a Pydantic model as its schema; anything else as it is."""
+    for method in ("model_json_schema",) if isinstance(entry, type) else ("definition", "to_dict"):
+        if callable(tell := getattr(entry, method, None)):
+            return tell()
+    return entry
 
 
 class Tools:
     """The whole list, for the rules that look at more than one tool."""
 
-    def __init__(self, entries: Iterable[Any], provider: str):
+    def __init__(self, entries: Iterable[Any], provider: str = "anthropic"):
         self.provider = provider
         self.all = [Definition(index, entry, self) for index, entry in enumerate(entries)]
         self.names = frozenset(tool.name for tool in self.all if tool.name)
@@ -65,11 +90,11 @@ class Tools:
 class Definition:
     """One entry of `tools`."""
 
-    def __init__(self, index: int, entry: Any, tools: Tools):
-        entry = entry.definition() if hasattr(entry, "definition") else entry
+    def __init__(self, index: int, entry: Any, tools: Tools | None = None):
+        entry = _told(entry)
         self.is_object = isinstance(entry, Mapping)
         self.entry: Mapping[str, Any] = entry if self.is_object else {}
-        self.tools = tools
+        self.tools = tools or Tools(())
         self.kind = _kind(self.entry)
         self.shape = SHAPES[self.kind]
         inner = self.entry.get(self.shape.within) if self.shape.within else self.entry
@@ -252,8 +277,10 @@ def _look_up(value: Any, path: Iterable[str] | None) -> Any:
     return value
 
 
-def _steps(path: Iterable[str]) -> Path:
+def _steps(path: tuple[str, ...]) -> Path:
     """A path as the linter writes it, where places in a list are numbers: `("anyOf", "0")` → `("anyOf", 0)`."""
+    if not any(map(str.isdecimal, path)):
+        return path
     steps: list[str | int] = []
     for step in path:
         in_list = bool(steps) and steps[-1] in ("anyOf", "oneOf", "allOf", "prefixItems", "items")

@@ -174,10 +174,13 @@ def recursive_refs(schema: Any) -> dict[Path, list[Path]]:
     """The definitions that lead back to themselves, each with one way round, such as N → N or A → B → A."""
     found = ((path, node.get("$ref")) for path, node in walk_schema(schema) if isinstance(node, dict))
     refs = [(path, target) for path, ref in found if (target := ref_path(ref)) is not None]
-    targets = dict.fromkeys(target for _, target in refs)
-    leads_to = {start: dict.fromkeys(t for path, t in refs if path[: len(start)] == start) for start in targets}
+    leads_to: dict[Path, dict[Path, None]] = {target: {} for _, target in refs}
+    for path, target in refs:
+        for start in (path[:length] for length in range(len(path) + 1)):
+            if start in leads_to:
+                leads_to[start][target] = None
     circles = {}
-    for start in targets:
+    for start in _without_ends(leads_to):
         came_from: dict[Path, Path] = {}
         waiting = [start]
         while waiting and start not in came_from:
@@ -191,6 +194,21 @@ def recursive_refs(schema: Any) -> dict[Path, list[Path]]:
                 way.append(came_from[way[-1]])
             circles[start] = way[::-1]
     return circles
+
+
+def _without_ends(leads_to: Mapping[Path, Collection[Path]]) -> list[Path]:
+    """Those that lead on for ever; a chain that ends somewhere is no circle, however long it is."""
+    left = {here: len(targets) for here, targets in leads_to.items()}
+    comes_from: dict[Path, list[Path]] = {here: [] for here in leads_to}
+    for here, targets in leads_to.items():
+        for target in targets:
+            comes_from[target].append(here)
+    ends = [here for here, count in left.items() if not count]
+    while ends:
+        for before in comes_from[ends.pop()]:
+            left[before] -= 1
+            ends += [before] if not left[before] else []
+    return [here for here, count in left.items() if count]
 
 
 _REGEX_TOKEN = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|\(\?<?.|\{\d+(?:,\d*)?\}|.", re.DOTALL)

@@ -87,6 +87,13 @@ def problem_at(path: Path, sentence: str, expected: str = "", came: str = "", hi
 
 def wanted(schema: "CompiledSchema", part: Any, levels: int = 2) -> str:
     """A part in words: "an integer from 1 to 7", "a string or null", "an object with `kind` "email" and `to`"."""
+    known = schema.in_words.get((id(part), levels))
+    if known is None:
+        known = schema.in_words[id(part), levels] = _wanted(schema, part, levels)
+    return known
+
+
+def _wanted(schema: "CompiledSchema", part: Any, levels: int) -> str:
     parts = schema.merged(part)
     whole: dict[str, Any] = {}
     for inner in reversed(parts):
@@ -227,7 +234,7 @@ def path_text(path: Path) -> str:
     for key in path:
         if isinstance(key, int):
             text += f"[{key}]"
-        elif re.fullmatch(r"[^\W\d][\w$-]*|\$\w+", key):
+        elif key.isidentifier() or re.fullmatch(r"[^\W\d][\w$-]*|\$\w+", key):
             text += f".{cut(key, 80)}" if text else cut(key, 80)
         else:
             text += f"[{quoted(key, 80)}]"

@@ -9,7 +9,7 @@ import math
 import random
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from course_kit.contract.schema import SchemaError, conforms, schema_problem
 
 from .spans import Span
 
-__all__ = ["as_wanted", "day_of", "fill", "fits", "merged", "options", "type_of"]
+__all__ = ["as_wanted", "day_of", "fill", "fits", "glosses", "merged", "options", "type_of"]
 
 TRIES = 8  # whole values that are tried, each with other branches of a union
 DEEPEST = 30  # levels of one value
@@ -59,6 +59,22 @@ def options(node: Mapping[str, Any]) -> list[Any]:
     for run in re.findall(r"(?:one of|e\.g\.?,?|such as|like|options:?|options are|including)[: ]+([^.;()]+)", said):
         found += [part.strip(" '\"`[]") for part in re.split(r",|\bor\b|\band\b|/", run)]
     return [option for option in found if option and option != "etc"]
+
+
+# An option and what it means: `damaged (broken)`, `C: Celsius`, `shipped 已发货`; looks ahead, so none hides the next.
+GLOSS = re.compile(
+    r"(?<![\w-])([\w-]+)(?=['\"`]?\s*(?:[(（]([^)）]+)|(?:[:=–—]|means\b|is\b|for\b)([^,.;，。；()（）]+)|([一-鿿]+)))",
+    re.ASCII,
+)
+
+
+def glosses(node: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """What a description says of its options: `damaged (broken or torn)` → `("damaged", "broken")` and so on."""
+    named = {str(option): option for option in options(node)} if "enum" in node or "items" in node else {}
+    for match in GLOSS.finditer(node.get("description", "")) if named else ():
+        told = match[2] or match[3] or match[4]
+        for part in re.split(r"[,;，；、/]|或|\bor\b", told) if match[1] in named else ():
+            yield named[match[1]], part.strip()
 
 
 def as_wanted(span: Span, name: str, node: Mapping[str, Any], today: date | None = None) -> Any:

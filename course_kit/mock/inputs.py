@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import fsum
 from typing import Any, NamedTuple
 
-from .filling import as_wanted, fits, merged, options, type_of
+from .filling import as_wanted, fits, glosses, merged, options, type_of
 from .spans import GENERIC, spans, tokens, words
 
 __all__ = ["Choice", "Field", "Text", "choose_inputs", "fields_of"]
@@ -134,6 +134,17 @@ def by_option(field: Field, text: str) -> Iterator[Candidate]:
                 yield Candidate(score, value, start, end, f"{option!r} is an option")
 
 
+def by_gloss(field: Field, text: str) -> Iterator[Candidate]:
+    """An option by what the description says of it: "never came" for `not_received (it never came)`."""
+    for option, gloss in glosses(field.node):
+        wanted = words(gloss)
+        hits = [token for token in tokens(text) if token[0] in wanted]
+        share = len({word for word, _, _ in hits}) / (len(wanted) or 1)
+        if share >= 0.5:
+            value = [option] if field.type == "array" else option
+            yield Candidate(1.5 + 2 * share, value, hits[0][1], hits[-1][2], f"{option!r} is {gloss!r}")
+
+
 def by_mention(field: Field, text: str) -> Iterator[Candidate]:
     """A boolean is true where its name is mentioned, false behind a "no" or "without"."""
     telling = field.words - words("include enable return flag show")
@@ -207,12 +218,14 @@ def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Itera
     """A required free text takes words left over: those in no span, and that the tool does not use itself."""
     free = field.required and field.item["type"] == "string" and not {"enum", "pattern", "format"} & field.item.keys()
     runs: list[tuple[int, int]] = []
-    for word, start, end in tokens(text) if free else ():
-        if word in own or word in GENERIC or any(span.start <= start < span.end for span in spans(text)):
+    known = [(start, end) for word, start, end in tokens(text) if word in own or word in GENERIC] if free else ()
+    taken = {place for start, end in known for place in range(start, end)}  # pairs of Chinese characters overlap
+    for _, start, end in tokens(text) if free else ():
+        if start in taken or end - 1 in taken or any(span.start <= start < span.end for span in spans(text)):
             continue
         gap = text[runs[-1][1] : start] if runs else "."
         if not gap.strip(" -"):
-            runs[-1] = (runs[-1][0], end)
+            runs[-1] = (runs[-1][0], max(end, runs[-1][1]))
         else:
             runs.append((start, end))
     for start, end in runs:
@@ -222,14 +235,15 @@ def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Itera
         )
 
 
-RULES = (by_pattern, by_option, by_mention, by_span, by_rest)
+RULES = (by_pattern, by_option, by_gloss, by_mention, by_span, by_rest)
 
 
 def choose_inputs(
     tool: Mapping[str, Any], texts: Sequence[Text], must_fit: bool = False, more: Mapping[str, str] = {}
 ) -> Choice:
     """The inputs of a tool, as far as the texts say them; with `must_fit`, only values that fit their schemas."""
-    own = words(f"{tool['name']} {tool.get('description', '')}")
+    said = words(f"{tool['name']} {tool.get('description', '')}")
+    own = frozenset(word for word in said if len(word) > 1 or word < "一")  # a Chinese character alone is half a word
     inputs = fields_of(tool, more)
     found = []
     for order, field in enumerate(inputs):

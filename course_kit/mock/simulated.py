@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from course_kit.contract.messages import Block
 
-from .filling import fill
+from .filling import fill, fits
 from .inputs import Choice, Text, choose_inputs, fields_of
 from .scripted import Draft, call
 from .spans import GENERIC, clauses, spans, words
@@ -51,23 +51,27 @@ MOST_STEPS = 12  # a longer text is read as one
 
 # Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
 
-NOT = re.compile(r"\b(?:not|never|don't|cannot|instead)\b|不|勿", re.IGNORECASE)
+NOT = re.compile(r"\b(?:not|never|don't|cannot|instead)\b|不(?:用|适用|要|可|能|得|应|是|包括|支持)|勿", re.IGNORECASE)
 AND_NOT = re.compile(r",\s*(?:and |or )?(?=not\b|nor\b)", re.IGNORECASE)
 STATEMENT = re.compile(r"(?:my|it|this|the|they|there|he|she|we)\b[^?]*$|(?:我的|它)[^？]*$", re.IGNORECASE)
 USE_WHEN = re.compile(r"\s*(?:use|call|when|for)\b|\s*(?:当|用于)", re.IGNORECASE)
 
 
 class Said(NamedTuple):
-    """The words of a definition: name, head (name, first sentence, "use when"), all of it, and what is others' work."""
+    """The words of a definition: name, head (name, first sentence, "use when"), all of it, and what is others' work.
+
+    `patterns` are those of its inputs.
+    """
 
     name: frozenset[str]
     head: frozenset[str]
     all: frozenset[str]
     elsewhere: tuple[tuple[frozenset[str], str], ...]
+    patterns: tuple[str, ...]
 
 
 @lru_cache(maxsize=4096)
-def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) -> Said:
+def said_by(name: str, description: str, inputs: str, patterns: tuple[str, ...], rivals: frozenset[str]) -> Said:
     """What follows a "not", or stands in a sentence with another tool's name, is not this tool's work."""
     own, elsewhere = [], []
     for sentence in re.split(r"(?<=[.;])\s|[。；\n]", description):
@@ -79,7 +83,7 @@ def said_by(name: str, description: str, inputs: str, rivals: frozenset[str]) ->
             if about := words(away.replace(named, " ") if named else away):
                 elsewhere.append((about, named))
     head = words(" ".join([name, own[0], *filter(USE_WHEN.match, own[1:])]))
-    return Said(words(name), head, words(" ".join([name, *own, inputs])), tuple(elsewhere))
+    return Said(words(name), head, words(" ".join([name, *own, inputs])), tuple(elsewhere), patterns)
 
 
 def names_in(text: str) -> set[str]:
@@ -91,14 +95,17 @@ def read_definitions(tools: Sequence[Tool]) -> dict[str, Said]:
     """The words of each tool's definition, by its name."""
     said, names = {}, frozenset(tool["name"] for tool in tools)
     for tool in tools:
-        inputs = " ".join(f"{field.name} {field.node['description']}" for field in fields_of(tool))
-        said[tool["name"]] = said_by(tool["name"], tool.get("description") or "", inputs, names - {tool["name"]})
+        name, fields = tool["name"], fields_of(tool)
+        inputs = " ".join(f"{field.name} {field.node['description']}" for field in fields)
+        patterns = tuple(field.item["pattern"] for field in fields if isinstance(field.item.get("pattern"), str))
+        said[name] = said_by(name, tool.get("description") or "", inputs, patterns, names - {name})
     return said
 
 
 def relevance(text: str, said: Mapping[str, Said]) -> dict[str, tuple[float, str]]:
     """How relevant each tool is to a text, from 0 to 1, and why."""
     asked, values = words(text), values_in(text)
+    ids = [span.value for span in spans(text) if span.kind == "id"]
     using = Counter(word for one in said.values() for word in one.all)
     topic = {word for word in asked if using[word] or word not in values}
 
@@ -111,6 +118,8 @@ def relevance(text: str, said: Mapping[str, Said]) -> dict[str, tuple[float, str
     for name, one in said.items():
         explained = 0.5 * share(topic & one.head, topic) + 0.5 * share(topic & one.all, topic)
         mentioned = max(share(asked & one.head, one.head), share(asked & one.name, one.name))
+        if any(fits({"pattern": pattern}, value) for pattern in one.patterns for value in ids):
+            mentioned = max(mentioned, 0.2)  # an id of its own kind
         scores[name] = (explained + mentioned) / 2
         reasons[name] = f"explains {explained:.0%}, {mentioned:.0%} of it is mentioned"
     for name, one in said.items():

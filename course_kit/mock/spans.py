@@ -16,21 +16,22 @@ __all__ = ["DATE", "GENERIC", "READ", "Span", "clauses", "spans", "tokens", "wor
 # Words that say nothing about what is wanted.
 STOP = set(
     """a about after all also am an and any are as at be been before being but by can could did do does done each for
-    from had has have he hello help her here hi him his how i if in into is it its just kindly let like many may me more
-    most much must my near need no not now of on one only or other our out over please provide shall she should show so
-    some such tell than that the their them then there these they this those thank thanks through to too up us use used
-    using very via want was we well were what when where which while who whose why will with within without would you
-    your""".split()
+    from good had has have he hello help her here hi him his how i if in into is it its just kindly let like many
+    may me more most much must my near need no not now of on one only or other our out over please provide shall she
+    should show so some such tell than that the their them then there these they this those thank thanks through to
+    too up us use used using very via want was we well were what when where which while who whose why will with
+    within without would you your""".split()
 )
+STOP |= set("不没有一")  # by themselves; a pair with one of them tells something
 # All the world knowledge there is: words that mean the same. Users' words beyond it need a description that has them.
 KIN = """
-damage break broke broken crack defective faulty 碎了 坏了 破了 损坏 破损
-refund reimburse 退款 退钱
+damage break broke broken crack defective faulty 碎 坏 破 裂
+refund reimburse 退
 order purchase 订单
 parcel package shipment 包裹 快递
 track whereabouts 追踪 物流 哪里
 product goods 商品 产品
-price cost fee 价格 多少
+price cost fee 价格
 cancel abort 取消
 weather forecast 天气 气温
 film movie
@@ -67,19 +68,29 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word for word, _, _ in tokens(text))
 
 
+# What a word can be: an id whole, so that `ORD-1` is not about orders; letters; digits; Chinese between particles.
+PIECE = re.compile(
+    r"[A-Z]{2,}-\d[\d-]*|[^\W\d_一-鿿]+|\d+|(?:(?!怎么样?|什么|如何|多少|[的了和与在请给我你吗呢是把也])[一-鿿])+"
+)
+
+
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[tuple[str, int, int], ...]:
-    """The telling words, stemmed, with their places; names are split at `_` and capitals, Chinese is cut into pairs."""
+    """The telling words, stemmed, with their places in order.
+
+    Names are split at `_` and capitals. Chinese has no spaces: it is cut into characters, and pairs of them.
+    `"退款额"` → 退, 退款, 款, 款额, 额.
+    """
     pieces = []
-    for match in re.finditer(r"[^\W\d_一-鿿]+|\d+|(?:(?!怎么样?|什么|如何|多少)[一-鿿])+", text):
-        if "一" <= match[0][0] <= "鿿":
-            for part in re.finditer(r"[^的了和与在请给我你吗呢是把也]+", match[0]):
-                pieces += [
-                    (part[0][i : i + 2], match.start() + part.start() + i) for i in range(max(1, len(part[0]) - 1))
-                ]
+    for match in PIECE.finditer(text):
+        piece, at = match[0], match.start()
+        if "一" <= piece[0] <= "鿿":
+            pieces += [(piece[i:end], at + i) for i in range(len(piece)) for end in (i + 1, i + 2) if end <= len(piece)]
+        elif "-" in piece:
+            pieces.append((piece, at))
         else:
-            parts = re.finditer(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", match[0])
-            pieces += [(part[0], match.start() + part.start()) for part in parts]
+            parts = re.finditer(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+", piece)
+            pieces += [(part[0], at + part.start()) for part in parts]
     known = [(stem(piece.lower()), start, start + len(piece)) for piece, start in pieces if piece.lower() not in STOP]
     return tuple((KINDRED.get(word, word), start, end) for word, start, end in known)
 
@@ -120,7 +131,7 @@ KINDS = {
     "path": r"(?<![\w.])(?:[\w.-]*/)+[\w-]+\.\w+|\b[\w-]+\.(?:[a-z]{2,4}\d?)\b",
     "date": DATE,
     "time": r"\b\d{1,2}(?::\d\d)?\s?[aApP]\.?[mM]\b\.?|\b\d{1,2}:\d\d\b",
-    "id": r"(?<![\w.])(?!\d+[a-zA-Z]{1,3}\b)(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"
+    "id": r"(?<![A-Za-z\d_.])(?!\d+[a-zA-Z]{1,3}\b)(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"
     r"(?![A-Za-z\d_])",
     "number": rf"(?<![\w.])[$€£¥]?\s?[-−]?\d+(?:,\d{{3}})*(?:\.\d+)?{SCALE}|\b(?i:{'|'.join(NUMBER_WORDS)})\b",
     "name": rf"(?:{UPPER}|\b\d+(?= [A-Z]))(?: (?:(?:of|of the|de|la|van|von) )?(?:{UPPER}|\d+\b))*",
