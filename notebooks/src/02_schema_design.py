@@ -147,6 +147,9 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 #    there, that one's rises.
 # 6. **"of what it requires is found"**: required inputs that the conversation does not hold lower the tool.
 #
+# An id is one word, so `ORD-20260917` does not count as *order*. If it fits the `pattern` of one of a tool's inputs, it
+# counts as a small mention of that tool.
+#
 # Change a word of the sentence in the cell above, run it again, and watch the numbers.
 
 # %% [markdown]
