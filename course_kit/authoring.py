@@ -19,7 +19,7 @@ In a solution, what the learner is to write stands between two marks, in a cell 
 
 The exercise gets `raise NotImplementedError("1.1: your code here")` there; a region at column 0 that only assigns names
 gets `name = None  # your answer` (say which with `# BEGIN SOLUTION raise` or `# BEGIN SOLUTION none`). Cells tagged
-`solution` are left out of the exercise. A cell tagged `mirrors:course_kit.harness.loop.run_agent` shows that object's
+`solution` are left out of the exercise. A cell tagged `mirrors:course_kit.harness.agent.drive` shows that object's
 source, whatever stands in the text. Running, writing and checking the notebooks is next door, in `building.py`.
 """
 
@@ -153,7 +153,7 @@ def stub(source: str, exercise: str | None, where: str) -> str:
 
 
 def mirrored_source(name: str, where: str) -> str:
-    """The source of an object by its dotted name: `course_kit.harness.loop.run_agent` → its text."""
+    """The source of an object by its dotted name: `course_kit.harness.agent.drive` → its text."""
     try:
         return textwrap.dedent(inspect.getsource(pkgutil.resolve_name(name))).rstrip()
     except (ImportError, AttributeError, TypeError, OSError, ValueError) as problem:

@@ -5,8 +5,10 @@ import base64
 import inspect
 import json
 import math
+import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,7 +23,10 @@ from course_kit.contract.messages import STOP_REASONS, assistant, text, tool_res
 from course_kit.contract.models import DEFAULT_MODEL
 from course_kit.contract.protocol import check_request
 from course_kit.errors import ScriptExhausted, ToolError
-from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop, run_agent, run_agent_async
+from course_kit.harness.agent import run_agent, run_agent_async
+from course_kit.harness.approval import decide_later
+from course_kit.harness.decisions import edit
+from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop
 from course_kit.harness.tools import run_tool, tool, toolbox
 from course_kit.mock import faults
 from course_kit.mock.provider import MockProvider
@@ -510,6 +515,79 @@ def test_fr23_a_write_that_timed_out_is_not_repeated_by_the_loop(drive):
     assert "try again" not in result["content"].lower()
 
 
+@both_drivers
+def test_fr23_failures_of_one_turn_are_one_try_and_the_run_ends_after_the_cap_with_the_tools_name(drive):
+    @tool
+    def fragile(n: int = 0):
+        raise RuntimeError("no")
+
+    def failing(turn: int, times: int) -> dict[str, Any]:
+        return reply(
+            *[tool_use(f"toolu_{turn}_{n}", "fragile", {"n": n}) for n in range(times)], stop_reason="tool_use"
+        )
+
+    script = Script(failing(1, 3), failing(2, 1), failing(3, 2), failing(4, 1))
+    run = drive(script, [fragile], max_retries=2)
+    assert (len(script.requests), run.stopped) == (3, "max_retries: fragile")
+    assert [block["is_error"] for block in run.messages[-1]["content"]] == [True, True]
+    assert_legal(run)
+    assert drive(Script(failing(1, 3)), [fragile], max_retries=0).stopped == "max_retries: fragile"
+    with pytest.raises(ValueError, match="max_retries is -1: say 0"):
+        drive(Script(), max_retries=-1)
+
+
+def test_fr23_a_success_starts_the_count_anew_and_no_refusal_counts():
+    outcomes = iter([RuntimeError("no"), RuntimeError("no"), None, RuntimeError("no"), RuntimeError("no"), None])
+
+    @tool
+    def fragile():
+        if error := next(outcomes):
+            raise error
+
+    @tool(effect="irreversible")
+    def delete_file(path: str):
+        raise AssertionError("nobody allowed it")
+
+    @tool
+    def refund():
+        raise ToolError("OVER_REFUND", "more than was paid")
+
+    run = plain_driver(Script(*[several("fragile")] * 6, reply("Done.")), [fragile])
+    assert run.stopped == "end_turn"
+    refusals = [several("delete_file", path="a"), several("refund")] * 4
+    assert plain_driver(Script(*refusals, reply("Done.")), [delete_file, refund]).stopped == "end_turn"
+
+
+@both_drivers
+def test_reads_of_one_turn_run_at_the_same_time_and_writes_one_after_another(drive):
+    met = threading.Barrier(3, timeout=10)
+
+    @tool(effect="read")
+    def look(n: int) -> int:
+        met.wait()  # passes only when three calls are here at once
+        return n
+
+    script = Script(
+        reply(*[tool_use(f"toolu_{n}", "look", {"n": n}) for n in range(3)], stop_reason="tool_use"), reply("Done.")
+    )
+    drive(script, [look], max_parallel=3)
+    assert script.results == [tool_result(f"toolu_{n}", str(n)) for n in range(3)]
+
+    busy = threading.Lock()
+
+    @tool
+    def change(n: int) -> int:
+        assert busy.acquire(blocking=False), "another write is at work"
+        busy.release()
+        return n
+
+    script = Script(
+        reply(*[tool_use(f"toolu_{n}", "change", {"n": n}) for n in range(3)], stop_reason="tool_use"), reply("Done.")
+    )
+    drive(script, [change])
+    assert script.results == [tool_result(f"toolu_{n}", str(n)) for n in range(3)]
+
+
 def test_the_limit_of_model_calls(notes):
     turns = [reply(tool_use(f"toolu_{n}", "note", {"word": str(n)}), stop_reason="tool_use") for n in range(4)]
     script = Script(*turns)
@@ -820,28 +898,52 @@ def test_what_is_no_client_and_no_reply(client, says):
         run_agent(client, messages="Hello")
 
 
-@both_drivers
-@pytest.mark.parametrize("error", [KeyboardInterrupt, asyncio.CancelledError])
-def test_an_interrupt_in_a_tool_leaves_a_legal_history_that_says_what_is_known(drive, error, notes):
-    @tool
-    def interrupted():
-        raise error
-
-    script = Script(
-        reply(CALL, tool_use("toolu_2", "interrupted"), tool_use("toolu_3", "note"), stop_reason="tool_use")
-    )
-    seen: list[Any] = []
-    with pytest.raises(error) as caught:
-        drive(script, [notes.note, interrupted], on_event=seen.append)
-    if error is KeyboardInterrupt and drive is await_driver:
-        return  # asyncio.run raises an exception of its own
-    run = caught.value.run
-    known, unknown, wrong = run.messages[-1]["content"]
+def assert_broken_off_in_the_second_call(run: Run, seen: list[Any]) -> None:
+    known, unknown, not_begun = run.messages[-1]["content"]
     assert known == tool_result("toolu_1", "noted one")
     assert "may or may not have taken effect" in unknown["content"] and unknown["is_error"]
-    assert [block["tool_use_id"] for block in (unknown, wrong)] == ["toolu_2", "toolu_3"]
+    assert "before this call began" in not_begun["content"] and not_begun["is_error"]
+    assert [block["tool_use_id"] for block in (unknown, not_begun)] == ["toolu_2", "toolu_3"]
     assert (run.stopped, run.trace.events) == ("unfinished", seen)
     assert_legal(run)
+
+
+THREE_CALLS = [CALL, tool_use("toolu_2", "interrupted"), tool_use("toolu_3", "note", {"word": "two"})]
+
+
+def test_an_interrupt_in_a_tool_leaves_a_legal_history_that_says_what_is_known(notes):
+    @tool
+    def interrupted():
+        raise KeyboardInterrupt
+
+    script, seen = Script(reply(*THREE_CALLS, stop_reason="tool_use")), []
+    with pytest.raises(KeyboardInterrupt) as caught:
+        plain_driver(script, [notes.note, interrupted], on_event=seen.append)
+    assert_broken_off_in_the_second_call(caught.value.run, seen)
+
+
+def test_a_run_that_is_cancelled_leaves_such_a_history(notes):
+    begun = asyncio.Event()
+
+    @tool
+    async def interrupted():
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def ask(request):
+        return reply(*THREE_CALLS, stop_reason="tool_use")
+
+    async def main():
+        run = run_agent_async(ask, messages="Hello", tools=[notes.note, interrupted], on_event=seen.append)
+        task = asyncio.ensure_future(run)
+        await begun.wait()
+        task.cancel()
+        await task
+
+    seen: list[Any] = []
+    with pytest.raises(asyncio.CancelledError) as caught:
+        asyncio.run(main())
+    assert_broken_off_in_the_second_call(caught.value.run, seen)
 
 
 # Any script, any fault, any tool
@@ -876,7 +978,8 @@ def odd_tools(ran: list[str]) -> list[Any]:
             ran.append(function.__name__)
             return function()
 
-        return tool(run, name=function.__name__)
+        is_read = function in (fine, raises, silent, large, leaves)  # a turn of these alone runs at the same time
+        return tool(run, name=function.__name__, effect="read" if is_read else "write")
 
     def fine():
         return {"ok": True}
@@ -918,7 +1021,7 @@ def odd_tools(ran: list[str]) -> list[Any]:
     def interrupts():
         raise KeyboardInterrupt
 
-    @tool
+    @tool(effect="read")
     async def later():
         await asyncio.sleep(0)
         return "later"
@@ -986,7 +1089,12 @@ some_fault = st.sampled_from(
         *(faults.max_tokens(0.3), faults.max_tokens(1), faults.refusal("cyber"), faults.chunks(7)),
     ]
 )
-approvers = st.sampled_from([None, raising, lambda block: True, lambda block: "no", lambda block: False])
+approvers = st.sampled_from(
+    [
+        *(None, raising, lambda block: True, lambda block: "no", lambda block: False, decide_later()),
+        *(lambda block: edit({"path": "z"}), lambda block: edit({"path": 1})),
+    ]
+)
 
 
 class Stumble(Exception):
@@ -1001,6 +1109,7 @@ def scenarios(draw) -> dict[str, Any]:
         "approver": draw(approvers),
         "model": draw(st.sampled_from(MODELS)),
         "max_iterations": draw(st.integers(1, 6)),
+        "max_retries": draw(st.integers(0, 2)),
         "stumbles_at": draw(st.one_of(st.none(), st.none(), st.integers(1, 8))),
     }
 
@@ -1036,6 +1145,7 @@ def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[Any]]:
             model=scenario["model"],
             max_tokens=4000,
             max_iterations=scenario["max_iterations"],
+            max_retries=scenario["max_retries"],
             approver=scenario["approver"],
             on_event=on_event,
         )
@@ -1047,7 +1157,12 @@ def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[Any]]:
     return run, provider, events
 
 
-@settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(os.environ.get("COURSE_RUNS", 500)),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
 @given(scenarios())
 def test_the_history_of_every_run_is_legal_and_the_mock_finds_nothing_to_mend(scenario):
     run, provider, events = play(scenario)
@@ -1068,8 +1183,10 @@ def test_the_history_of_every_run_is_legal_and_the_mock_finds_nothing_to_mend(sc
     in_history = [block for message in run.messages for block in message["content"] if isinstance(block, dict)]
     ids = [block["id"] for block in in_history if block["type"] == "tool_use"]
     assert ids == [block["tool_use_id"] for block in in_history if block["type"] == "tool_result"]
-    if scenario["approver"] is None or scenario["approver"] is raising:
-        assert not [name for name in RAN if name.startswith("delete")]
+    deleted = [name for name in RAN if name.startswith("delete")]
+    allowed = [e for e in events if e["event"] == "decision" and e["decision"]["verdict"] in ("allow", "edit")]
+    assert len(deleted) <= len(allowed) and (not deleted or scenario["approver"](CALL) in (True, edit({"path": "z"})))
+    assert (run.stopped == "awaiting_approval") == bool(run.waiting) or run.stopped == "unfinished"
 
 
 def named(made: Draft, turn: int) -> dict[str, Any]:
@@ -1122,5 +1239,7 @@ def test_both_drivers_do_the_same(scenario):
         RAN.clear()
         script = Script(*made, *[reply("Done.")] * 9)
         run = drive(script, ODD, max_iterations=scenario["max_iterations"], approver=scenario["approver"])
-        outcomes.append((run, list(RAN), script.requests))
+        events = [{key: value for key, value in e.items() if key != "seconds"} for e in run.trace.events]
+        events.sort(key=lambda e: json.dumps(e, sort_keys=True))  # reads end in any order
+        outcomes.append((run.messages, run.stopped, events, sorted(RAN), script.requests))
     assert outcomes[0] == outcomes[1]

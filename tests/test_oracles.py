@@ -10,7 +10,7 @@ from anthropic import beta_tool
 
 from course_kit.contract.messages import STOP_REASONS, text, tool_result
 from course_kit.contract.models import DEFAULT_MODEL
-from course_kit.harness.loop import run_agent
+from course_kit.harness.agent import run_agent
 from course_kit.harness.tools import Tool, tool
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import Draft

@@ -372,6 +372,14 @@ def test_a_budget_that_holds_nothing_is_refused():
             "ValueError: in …/a.txt, …/b.txt, https://example.org/a/b, src/a/c.ts",
             id="no_folders",
         ),
+        pytest.param(
+            RuntimeError(
+                "the worker died:\nTraceback (most recent call last):\n"
+                '  File "/srv/desk/refund.py", line 3, in pay\n    raise KeyError(id)\nKeyError: 7\n'
+            ),
+            "RuntimeError: the worker died:\nKeyError: 7\n",
+            id="no_stack_trace",
+        ),
         pytest.param(ExceptionGroup("g", [ValueError("a"), KeyError("b")]), "ValueError: a; KeyError: 'b'", id="group"),
         pytest.param(
             ToolError("NOT_FOUND", "There is no order 7.", hint="Use search_orders."),

@@ -20,11 +20,13 @@ from course_kit.contract.messages import tool_use
 from course_kit.errors import ToolError
 from course_kit.harness.tools import (
     Call,
+    Outcome,
     Tool,
     definitions,
     fail,
     finish,
     prepare,
+    run_call,
     run_call_async,
     run_tool,
     tool,
@@ -719,19 +721,20 @@ def test_fr23_a_write_that_timed_out_may_have_happened(error, options, warned):
 
 def test_results_are_encoded_within_the_tools_budget():
     call = prepare(tool_use("t", "add", {"a": 1}), [tool(add, budget=200)])
-    result = finish(call, {"price": Decimal("19.90")})
-    assert result == {"type": "tool_result", "tool_use_id": "t", "content": '{"price": "19.90"}'}
-    assert len(finish(call, "x" * 9_000)["content"]) <= 200
+    outcome = finish(call, {"price": Decimal("19.90")})
+    assert outcome.failure is None
+    assert outcome.result == {"type": "tool_result", "tool_use_id": "t", "content": '{"price": "19.90"}'}
+    assert len(finish(call, "x" * 9_000).result["content"]) <= 200
     image = [{"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}]
-    assert finish(call, image)["content"] == image
-    assert fail(call, RuntimeError("boom"))["content"] == "RuntimeError: boom"
+    assert finish(call, image).result["content"] == image
+    assert fail(call, RuntimeError("boom")).result["content"] == "RuntimeError: boom"
 
 
 def test_fr27_a_coroutine_tool_runs_with_and_without_a_running_event_loop():
     block = tool_use("t", "later", {"a": 1})
 
     async def cell():
-        return [run_tool(block, [later]), await run_call_async(prepare(block, [later]))]
+        return [run_tool(block, [later]), (await run_call_async(prepare(block, [later]))).result]
 
     assert [result["content"] for result in [run_tool(block, [later]), *asyncio.run(cell())]] == ["2"] * 3
 
@@ -756,9 +759,159 @@ def test_a_coroutine_tool_that_forgot_await_is_told_so():
     assert "without `await`" in run_tool(tool_use("t", "outer", {}), [outer])["content"]
 
 
-def test_an_awaited_call_has_one_result_too():
-    assert asyncio.run(run_call_async(prepare(ACT, [raising(KeyError("x"))])))["content"] == "KeyError: 'x'"
-    assert asyncio.run(run_call_async(prepare(tool_use("t", "add", {"a": 1}), [add])))["content"] == "3"
+def test_an_awaited_call_has_one_outcome_too():
+    outcome = asyncio.run(run_call_async(prepare(ACT, [raising(KeyError("x"))])))
+    assert (outcome.result["content"], outcome.failure) == ("KeyError: 'x'", "EXCEPTION")
+    assert asyncio.run(run_call_async(prepare(tool_use("t", "add", {"a": 1}), [add]))).result["content"] == "3"
+
+
+def test_to_be_cancelled_is_no_failure_of_the_tool():
+    async def slow():
+        await asyncio.sleep(60)
+
+    async def main():
+        task = asyncio.ensure_future(run_call_async(prepare(tool_use("t", "slow", {}), [slow])))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+class Odd(BaseException):
+    """Neither an `Exception` nor an exit."""
+
+
+@pytest.mark.parametrize("error", [Odd("off"), GeneratorExit("off"), asyncio.CancelledError("off")])
+def test_fr20_an_odd_exception_is_a_failure_like_any_other(error):
+    async def act_later():
+        raise error
+
+    name = type(error).__name__
+    assert run_tool(ACT, [raising(error)])["content"] == f"{name}: off"
+    assert run_tool(tool_use("t", "act_later", {}), [act_later])["content"] == f"{name}: off"
+
+    def lines():
+        yield "first"
+        raise error
+
+    assert run_tool(tool_use("t", "log", {}), [tool(lambda: lines(), name="log", input_schema={"type": "object"})]) == {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "content": f"{name}: off",
+        "is_error": True,
+    }
+
+
+# What the failure is called
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        pytest.param(tool_use("t", "nothing", {}), "UNKNOWN_TOOL", id="unknown_tool"),
+        pytest.param(tool_use("t", "add", {"a": "1"}), "INVALID_INPUT", id="schema"),
+        pytest.param(tool_use("t", "use", {"fragile": {"code": "x"}}), "EXCEPTION", id="a_type_that_breaks"),
+    ],
+)
+def test_what_cannot_be_called_has_an_outcome_with_its_code(block, code):
+    def use(fragile: Fragile):
+        pass
+
+    outcome = prepare(block, [add, use])
+    assert isinstance(outcome, Outcome)
+    assert (outcome.failure, outcome.result["is_error"], outcome.details) == (code, True, None)
+    assert outcome.result == run_tool(block, [add, use])
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ToolError("OVER_REFUND", "Too much."), "OVER_REFUND"),
+        (ToolError("", "No code."), "EXCEPTION"),
+        (TimeoutError("late"), "TIMEOUT"),
+        (KeyError("x"), "EXCEPTION"),
+        (SystemExit(2), "EXCEPTION"),
+    ],
+)
+def test_a_failure_has_a_code(error, code):
+    assert run_call(prepare(ACT, [raising(error)])).failure == code
+
+
+def test_what_only_the_operator_can_mend_is_one_line_for_the_model_and_kept_for_the_trace():
+    import sqlite3
+
+    def act():
+        sqlite3.connect("/nowhere/secret.sqlite3")
+
+    outcome = run_call(prepare(ACT, [tool(act, effect="read")]))
+    line = "INTERNAL: `act` is out of order, whatever is sent to it. Do not call it again; tell the user."
+    assert (outcome.failure, outcome.result["content"]) == ("INTERNAL", line)
+    assert outcome.details.startswith("OperationalError: unable to open database file (test_tools.py, line ")
+    assert outcome.details.endswith(", in act)")
+    write = run_call(prepare(ACT, [tool(act)])).result["content"]
+    assert write == line + " Whether this call took effect is not known."
+
+
+# Input that is no JSON object
+
+
+def test_an_input_that_is_no_json_is_answered_with_the_text_and_where_it_broke():
+    ran = []
+
+    def note(text: str):
+        ran.append(text)
+
+    raw = '{"text": "hel'
+    for input in (raw, raw.encode(), {"INVALID_JSON": raw}):
+        outcome = prepare({"type": "tool_use", "id": "t", "name": "note", "input": input}, [note])
+        assert outcome.failure == "INVALID_INPUT" and outcome.result["is_error"] is True
+        assert json.loads(outcome.result["content"]) == {
+            "INVALID_JSON": raw,
+            "problem": 'The input is not valid JSON at line 1, column 10, near "{\\"text\\": \\"hel": the text ends '
+            "before the JSON is complete. The tool was not run: send the whole input as one JSON object, with nothing "
+            "around it.",
+        }
+    assert ran == []
+
+
+def test_fragments_that_a_driver_kept_never_reach_a_tool():
+    def take(**values):
+        raise AssertionError("it was run")
+
+    anything = tool(take, input_schema={"type": "object"})
+    for raw in ('{"a": ', "", '{"a": 1}'):
+        said = json.loads(run_tool(tool_use("t", "take", {"INVALID_JSON": raw}), [anything])["content"])
+        assert said["INVALID_JSON"] == raw and "The tool was not run" in said["problem"]
+    own = tool(lambda **values: "ran", name="take", input_schema={"type": "object", "properties": {"INVALID_JSON": {}}})
+    assert run_tool(tool_use("t", "take", {"INVALID_JSON": "{"}), [own])["content"] == "ran"
+
+
+def test_an_input_sent_as_json_text_is_read():
+    block = {"type": "tool_use", "id": "t", "name": "add", "input": '{"a": 1, "b": 4}'}
+    assert run_tool(block, [add])["content"] == "5"
+    call = prepare(block, [add])
+    assert call.input == {"a": 1, "b": 4}, "what a person is shown"
+    assert run_tool({**block, "input": '["a"]'}, [add])["content"].startswith("The tool was not run, because its input")
+
+
+def test_a_long_text_that_is_no_json_is_cut_and_stays_json():
+    said = run_tool({"type": "tool_use", "id": "t", "name": "add", "input": '{"a": "' + "x" * 50_000}, [add])["content"]
+    assert len(said) < 3_000 and set(json.loads(said)) == {"INVALID_JSON", "problem"}
+
+
+def test_a_budget_of_the_run_is_for_tools_that_name_none():
+    box = toolbox([add, tool(later, budget=500), {"name": "web_search"}], 200)
+    assert [getattr(entry, "budget", None) for entry in box.values()] == [200, 500, None]
+    assert toolbox(box) is box and toolbox(box, 300)["add"].budget == 200
+    assert len(finish(Call(ACT, box["add"], {}, {}), "x" * 9_000).result["content"]) <= 200
+
+
+@pytest.mark.parametrize("timeout", [0, -1])
+def test_a_timeout_that_leaves_no_time_is_refused(timeout):
+    with pytest.raises(ValueError, match="give the seconds to wait, or None"):
+        tool(add, timeout=timeout)
 
 
 def test_loading_the_module_loads_no_engine():

@@ -3,7 +3,7 @@
 import json
 
 from course_kit.contract.messages import text, tool_result, tool_use
-from course_kit.harness.loop import run_agent
+from course_kit.harness.agent import run_agent
 from course_kit.harness.tools import tool
 from course_kit.harness.trace import Trace
 from course_kit.mock import faults
@@ -66,7 +66,7 @@ def test_the_trace_of_a_run():
 
     provider = MockProvider([call("add", a=2, b=3), "Lost.", "It is 5."], faults={2: faults.cut()})
     run = run_agent(provider.client(max_retries=0), messages="2 + 3?", tools=[add], max_tokens=100)
-    assert [event["event"] for event in run.trace.events] == ["reply", "result", "lost", "reply", "stop"]
+    assert [event["event"] for event in run.trace.events] == ["reply", "started", "result", "lost", "reply", "stop"]
     assert run.trace.request == {
         "model": provider.requests[0].body["model"],
         "max_tokens": 100,

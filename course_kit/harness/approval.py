@@ -1,41 +1,78 @@
 """Who decides whether a call may run.
 
-An approver is a function of the call: True lets it run, False refuses it, a text refuses it and says why. Nobody there
-means no: a tool that asks, without an approver, is refused.
+An approver is a function of the call. It returns a `Decision`, or in short: True lets the call run, a text refuses it
+and says why, anything else refuses it. Nobody there means no: a tool that asks, without an approver, is refused.
+Which calls ask, and what a decision does to them, is next door in `turns.py`.
 """
 
-from collections.abc import Callable
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
-from course_kit.contract.messages import Block, tool_result
+from course_kit.contract.messages import Block
 
-from .tools import Call
+from .decisions import Decision, allow, deny, wait
 
-__all__ = ["Approver", "decide"]
+__all__ = ["Approver", "ask_at_prompt", "decide_later", "decisions_from", "verdict", "verdict_async"]
 
-Approver = Callable[[Block], bool | str]
-
-
-def decide(calls: list[Call | Block], approver: Approver | None) -> list[Call | Block]:
-    """Replace each call that is not allowed by the error result that says so. Results pass through."""
-    return [_decided(call, approver) if isinstance(call, Call) else call for call in calls]
+NOBODY = "nobody was there to approve it"
+Answer = bool | str | Decision | None
+Approver = Callable[[Block], Answer | Awaitable[Answer]]
 
 
-def _decided(call: Call, approver: Approver | None) -> Call | Block:
+def verdict(approver: Approver | None, question: Block) -> Decision:
+    """What an approver says about a call; one that fails has refused it."""
     try:
-        needed = call.tool.needs_approval
-        if not (needed(call.input) if callable(needed) else needed):
-            return call
-        # What is shown is what runs: the checked input, not the one that was sent.
-        shown = {**call.tool_use, "input": call.input}
-        verdict = approver(shown) if approver else "nobody was there to approve it"
+        answer = approver(question) if approver else NOBODY
+        if inspect.iscoroutine(answer):
+            answer.close()
+            answer = "its approver is to be awaited, and this run cannot: use run_agent_async"
+        return _decision(answer)
     except Exception as error:
-        verdict = f"the approval failed ({type(error).__name__})"
-    if verdict is True:
-        return call
-    reason = verdict if isinstance(verdict, str) and verdict else "no reason was given"
-    return tool_result(
-        call.tool_use["id"],
-        f"A person has to approve `{call.tool.name}` and it was refused: {reason}. Nothing was done. "
-        "Try another way, or ask the user.",
-        is_error=True,
-    )
+        return deny(f"the approval failed ({type(error).__name__})")
+
+
+async def verdict_async(approver: Approver | None, question: Block) -> Decision:
+    """The same for an approver that may be awaited: in a notebook, one that waits for a click."""
+    try:
+        answer = approver(question) if approver else NOBODY
+        return _decision(await answer if inspect.isawaitable(answer) else answer)
+    except Exception as error:
+        return deny(f"the approval failed ({type(error).__name__})")
+
+
+def _decision(answer: Any) -> Decision:
+    if isinstance(answer, Decision):
+        return answer
+    if answer is True:
+        return allow()
+    return deny(answer if isinstance(answer, str) else "")
+
+
+# Approvers
+
+
+def ask_at_prompt(question: Block) -> Decision:
+    """Ask on the terminal, or in the box under a notebook's cell: `y` allows, all else refuses and is the reason."""
+    print(f"The model wants to call {question['name']} with")
+    print(json.dumps(question["input"], ensure_ascii=False, indent=2))
+    try:
+        answer = input("Allow it? y, or why not: ").strip()
+    except EOFError:
+        return deny(NOBODY)
+    return allow() if answer.lower() in ("y", "yes") else deny(answer)
+
+
+def decisions_from(answers: Iterable[Answer]) -> Approver:
+    """An approver that gives these answers in order, and then refuses: for tests and lessons."""
+    left = iter(answers)
+    return lambda question: next(left, "no decision was left for it")
+
+
+def decide_later(seconds: float | None = None) -> Approver:
+    """An approver that lets the run wait: it stops with `"awaiting_approval"` and goes on with `resume_agent`.
+
+    After `seconds` without a decision the answer is no.
+    """
+    return lambda question: wait(seconds)

@@ -4,7 +4,7 @@ Every function here keeps one promise: append a user turn to what comes out and 
 for again and when a run ends is decided in `loop.py`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from course_kit.contract.messages import Block, Message, assistant, content_blocks, tool_result, tool_use_blocks
 
@@ -54,6 +54,6 @@ def without_open_server_calls(messages: list[Message]) -> list[Message]:
     return closed
 
 
-def results_for(calls: list[Block], results: Mapping[str, Block], otherwise: str) -> list[Block]:
-    """One result for each call, in call order; a call without one gets an error that says why."""
-    return [results.get(call["id"]) or tool_result(call["id"], otherwise, is_error=True) for call in calls]
+def results_for(calls: list[Block], results: Mapping[str, Block], why: Callable[[str], str]) -> list[Block]:
+    """One result for each call, in call order; a call without one gets an error that says `why`."""
+    return [results.get(call["id"]) or tool_result(call["id"], why(call["id"]), is_error=True) for call in calls]

@@ -1,100 +1,31 @@
-"""The loop: ask the model, run what it calls, answer, ask again.
+"""The loop's mind: what comes next, given all that happened so far.
 
-A `Loop` decides and does no I/O. It is fed events and says what comes next:
+A `Loop` does no I/O. It is fed events and says what to do:
 
     Send(request)      ask the model this       → feed it the reply
-    RunCalls(calls)    run these, in order      → feed it one result for each
-    Stop(reason)       the run is over
+    RunCalls(calls)    decide and run these     → feed it the decisions, and one result for each
+    Stop(reason)       the run is over, or waits for a person
 
-`run_agent` and `run_agent_async` are its two drivers, a few lines each. All that a run knows is in its list of events,
-plain JSON that only grows: it can be stored, looked at, and fed to a new `Loop` to take the run up again. What of a
-reply may go into `messages` is next door, in `history.py`.
+All that a run knows is in its list of events, plain JSON that only grows: it can be stored, looked at, and fed to a new
+`Loop` to take the run up again. Who asks the model and runs the calls is next door, in `agent.py`; what of a reply may
+go into `messages`, in `history.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from course_kit.contract.messages import Block, Message, text_of, tool_use_blocks, user
-from course_kit.contract.models import DEFAULT_MODEL
+from course_kit.contract.messages import Block, Message, text, text_of, tool_use_blocks, user
 
-from .approval import Approver, decide
+from .failures import over_cap
 from .history import history_of, is_cut, results_for, without_open_server_calls
-from .sending import asker, async_asker
-from .tools import Call, definitions, prepare, run_call, run_call_async, toolbox
+from .stalls import CLOSING, round_of
 from .trace import Event, Trace
 
-__all__ = ["Loop", "Run", "RunCalls", "Send", "Stop", "run_agent", "run_agent_async"]
+__all__ = ["Loop", "Run", "RunCalls", "Send", "Stop"]
 
 LONGEST_REPLY = 21_333  # tokens; the SDK sends a request for more only as a stream
-
-
-def run_agent(
-    client: Any,
-    *,
-    messages: str | list[Message],
-    tools: Iterable[Any] = (),
-    model: str = DEFAULT_MODEL,
-    system: str | list[Block] | None = None,
-    max_tokens: int = 1024,
-    max_iterations: int = 10,
-    tool_choice: dict[str, Any] | None = None,
-    approver: Approver | None = None,
-    on_event: Callable[[Event], None] | None = None,
-) -> "Run":
-    """Talk to the model until it has answered, and run the tools it calls.
-
-    `client` is an `anthropic.Anthropic` client or a function `request -> message`. Calls run one after another, in
-    call order; what fails is answered with `is_error` and the run goes on. A tool that needs approval runs only if
-    `approver(call)` says so. An exception of the provider comes through; its attribute `run` holds the run so far.
-    """
-    ask, box = asker(client), toolbox(tools)
-    request = first_request(messages, box, model, system, max_tokens, tool_choice)
-    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
-    try:
-        while not isinstance(step := loop.next_step(), Stop):
-            if isinstance(step, Send):
-                loop.feed(ask(step.request))
-            else:
-                # Every decision of the turn is taken before any of its calls runs.
-                for call in decide([prepare(call, box) for call in step.calls], approver):
-                    loop.feed_result(run_call(call) if isinstance(call, Call) else call)
-        loop.feed({"event": "stop", "reason": step.reason})
-    except BaseException as error:
-        error.run = loop.run()  # type: ignore[attr-defined]
-        raise
-    return loop.run()
-
-
-async def run_agent_async(
-    client: Any,
-    *,
-    messages: str | list[Message],
-    tools: Iterable[Any] = (),
-    model: str = DEFAULT_MODEL,
-    system: str | list[Block] | None = None,
-    max_tokens: int = 1024,
-    max_iterations: int = 10,
-    tool_choice: dict[str, Any] | None = None,
-    approver: Approver | None = None,
-    on_event: Callable[[Event], None] | None = None,
-) -> "Run":
-    """`run_agent`, to be awaited: for an `anthropic.AsyncAnthropic` client or a coroutine function."""
-    ask, box = async_asker(client), toolbox(tools)
-    request = first_request(messages, box, model, system, max_tokens, tool_choice)
-    loop = Loop(request, max_iterations=max_iterations, on_event=on_event)
-    try:
-        while not isinstance(step := loop.next_step(), Stop):
-            if isinstance(step, Send):
-                loop.feed(await ask(step.request))
-            else:
-                for call in decide([prepare(call, box) for call in step.calls], approver):
-                    loop.feed_result(await run_call_async(call) if isinstance(call, Call) else call)
-        loop.feed({"event": "stop", "reason": step.reason})
-    except BaseException as error:
-        error.run = loop.run()  # type: ignore[attr-defined]
-        raise
-    return loop.run()
+AWAITING = "awaiting_approval"
 
 
 @dataclass(frozen=True)
@@ -106,14 +37,19 @@ class Send:
 
 @dataclass(frozen=True)
 class RunCalls:
-    """Run these `tool_use` blocks; those of the turn that have a result already are not among them."""
+    """Run these `tool_use` blocks; those of the turn that have a result already are not among them.
+
+    `decisions` holds the decision events about them so far, and `started` the calls that an earlier process began.
+    """
 
     calls: list[Block]
+    decisions: Mapping[str, Event] = field(default_factory=dict)
+    started: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Stop:
-    """The run is over."""
+    """The run is over, or waits for a person."""
 
     reason: str
 
@@ -123,14 +59,22 @@ class Run:
     """What came of a run.
 
     `messages` is the conversation: append a user turn and it is legal to send. `text` is what the model said last.
-    `stopped` says why the run ended: the last `stop_reason`, or `"max_iterations"`, or `"connection_lost"`
-    (`"unfinished"` in a run that an exception broke off). `trace` has every event.
+    `stopped` says why the run ended: the last `stop_reason`, or
+        `"max_iterations"`         the model was asked that often
+        `"max_retries: add"`       the tool `add` failed in more turns than it may
+        `"stalled: add"`           its calls brought the same again and again; `text` sums up
+        `"connection_lost"`        two replies in a row did not arrive whole
+        `"awaiting_approval"`      it goes on with `resume_agent(client, store, run.run_id)`; `waiting` has the calls
+        `"unfinished"`             an exception broke it off
+    `trace` has every event.
     """
 
     messages: list[Message]
     text: str
     stopped: str
     trace: Trace
+    run_id: str | None = None
+    waiting: list[Block] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"{self.text or '(no text)'}\n[stopped: {self.stopped}, {self.trace.summary()}]"
@@ -144,19 +88,35 @@ class Loop:
         request: Mapping[str, Any],
         *,
         max_iterations: int = 10,
+        max_retries: int = 2,
+        stall_after: int | None = 3,
+        run_id: str | None = None,
         on_event: Callable[[Event], None] | None = None,
     ):
         if max_iterations < 1:
             raise ValueError(f"max_iterations is {max_iterations}: allow at least one reply of the model.")
+        if max_retries < 0:
+            raise ValueError(f"max_retries is {max_retries}: say 0 to end a run at the first failing call.")
+        if stall_after is not None and stall_after < 2:
+            raise ValueError(f"stall_after is {stall_after}: two rounds at least can be equal; None lets them be.")
         self.request = {key: value for key, value in request.items() if key != "messages"}
         self.max_iterations = max_iterations
+        self.max_retries = max_retries
+        self.stall_after = stall_after
+        self.run_id = run_id
         self.on_event = on_event
         self.events: list[Event] = []
         self.messages: list[Message] = list(request["messages"])
+        self.last: Event | None = None  # the event that the next step follows from
         self.open_calls: list[Block] = []  # calls of the last turn
         self.results: dict[str, Block] = {}  # their results so far, by tool_use_id
+        self.decisions: dict[str, Event] = {}  # what was decided about them
+        self.started: set[str] = set()  # those that began to run
         self.replies = 0
         self.cut_in_a_row = 0
+        self.last_round = ""  # what the last round of calls was and brought
+        self.equal_rounds = 0
+        self.stalled = ""  # the tool whose calls bring nothing new
 
     def feed(self, event: Event) -> None:
         """Take in what happened: nothing else changes the state of a run."""
@@ -167,18 +127,27 @@ class Loop:
                 self.cut_in_a_row = self.cut_in_a_row + 1 if is_cut(message) else 0
                 self.messages += history_of(message)
                 if message["stop_reason"] == "tool_use":
-                    self.open_calls, self.results = tool_use_blocks(message), {}
+                    self.open_calls = tool_use_blocks(message)
+                    self.results, self.decisions, self.started = {}, {}, set()
             case {"event": "lost"}:
                 self.replies += 1
                 self.cut_in_a_row += 1
+            case {"event": "decision", "tool_use_id": id}:
+                self.decisions[id] = event
+            case {"event": "started", "tool_use_id": id}:
+                self.started.add(id)
             case {"event": "result", "result": result}:
                 if (id := result["tool_use_id"]) not in [call["id"] for call in self.open_calls]:
                     raise ValueError(f"No call with the id {id!r} is open: give a result for each call of `RunCalls`.")
                 self.results[id] = result
                 if all(call["id"] in self.results for call in self.open_calls):
-                    self._answer()
-            case {"event": "stop"} if self.open_calls:
+                    self._close_round()
+            case {"event": "resume"}:
+                self.decisions = {id: made for id, made in self.decisions.items() if not _waits(made)}
+            case {"event": "stop", "reason": reason} if self.open_calls and reason != AWAITING:
                 self._answer("Not run: the limit of model calls for this run was reached before this call.")
+        if event["event"] not in ("decision", "started", "resume"):
+            self.last = event
         if self.on_event:
             self.on_event(event)
 
@@ -187,16 +156,31 @@ class Loop:
 
     def _answer(self, otherwise: str = "") -> None:
         # One user turn, one result for each call, in call order, whatever order they came in.
-        self.messages.append(user(results_for(self.open_calls, self.results, otherwise)))
+        self.messages.append(user(results_for(self.open_calls, self.results, lambda id: otherwise)))
         self.open_calls = []
+
+    def _close_round(self) -> None:
+        calls, this_round = self.open_calls, round_of(self.open_calls, self.results)
+        self.equal_rounds = self.equal_rounds + 1 if this_round == self.last_round else 1
+        self.last_round = this_round
+        self._answer()
+        if self.equal_rounds == self.stall_after and not over_cap(self.events, self.max_retries):
+            self.stalled = calls[0]["name"]
+            self.messages[-1]["content"].append(text(CLOSING.format(rounds=self.stall_after)))
 
     def next_step(self) -> Send | RunCalls | Stop:
         """What to do now. It follows from the events alone."""
         if self.open_calls and self.replies < self.max_iterations:
-            return RunCalls([call for call in self.open_calls if call["id"] not in self.results])
-        match self.events[-1] if self.events else None:
-            case None | {"event": "result"}:
+            if self.waiting():
+                return Stop(AWAITING)
+            calls = [call for call in self.open_calls if call["id"] not in self.results]
+            return RunCalls(calls, self.decisions, frozenset(self.started))
+        match self.last:
+            case None:
                 return self._ask()
+            case {"event": "result"}:
+                failing = over_cap(self.events, self.max_retries)
+                return Stop(f"max_retries: {failing}") if failing else self._ask()
             case {"event": "reply", "message": {"stop_reason": "pause_turn"}}:
                 return self._ask()  # the server is not done; it goes on from its own turn, sent back unchanged
             case {"event": "reply", "message": {"stop_reason": "tool_use"}} if self.open_calls:
@@ -206,6 +190,8 @@ class Loop:
             case {"event": "reply", "message": message} if is_cut(message):
                 # Cut inside a call: not the model's mistake. Once, ask again with more room.
                 return self._ask(room=2) if self.cut_in_a_row == 1 else Stop("max_tokens")
+            case {"event": "reply"} if self.stalled:
+                return Stop(f"stalled: {self.stalled}")
             case {"event": "reply", "message": {"stop_reason": reason}}:
                 # end_turn, stop_sequence, max_tokens in a text, refusal, and whatever the API comes to invent.
                 return Stop(reason)
@@ -219,34 +205,36 @@ class Loop:
             return Stop("max_iterations")
         given = self.request["max_tokens"]
         max_tokens = max(given, min(given * room, LONGEST_REPLY))
-        return Send({**self.request, "max_tokens": max_tokens, "messages": list(self.messages)})
+        closing = {"tool_choice": {"type": "none"}} if self.stalled else {}  # it is to answer in words now
+        return Send({**self.request, **closing, "max_tokens": max_tokens, "messages": list(self.messages)})
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run is over; one that waits for a person is not."""
+        return bool(self.last) and self.last["event"] == "stop" and not self.open_calls
+
+    def waiting(self) -> list[Block]:
+        """The calls of the last turn that wait for a person, with the input that would run."""
+        waiting = {id: made["input"] for id, made in self.decisions.items() if _waits(made)}
+        return [{**call, "input": waiting[call["id"]]} for call in self.open_calls if call["id"] in waiting]
 
     def run(self) -> Run:
         """The run as it stands, with a history that is legal even when it was broken off in the middle."""
-        messages, last = list(self.messages), self.events[-1] if self.events else {"event": None}
+        messages, waiting = list(self.messages), self.waiting()
         if self.open_calls:
-            unknown = "The run was broken off: this call may or may not have taken effect. Check before repeating it."
-            messages.append(user(results_for(self.open_calls, self.results, unknown)))
+            messages.append(user(results_for(self.open_calls, self.results, self._not_run)))
         said = next((e["message"] for e in reversed(self.events) if e["event"] == "reply"), {})
-        stopped = last["reason"] if last["event"] == "stop" else "unfinished"
-        return Run(without_open_server_calls(messages), text_of(said), stopped, Trace(self.request, self.events))
+        stopped = self.last["reason"] if self.last and self.last["event"] == "stop" else "unfinished"
+        trace = Trace(self.request, self.events)
+        return Run(without_open_server_calls(messages), text_of(said), stopped, trace, self.run_id, waiting)
+
+    def _not_run(self, id: str) -> str:
+        if id in self.started:
+            return "The run was broken off: this call may or may not have taken effect. Check before repeating it."
+        if self.waiting():
+            return "Not run yet: a person has to decide about this turn first."
+        return "Not run: the run was broken off before this call began."
 
 
-def first_request(
-    messages: str | list[Message],
-    tools: Iterable[Any],
-    model: str,
-    system: str | list[Block] | None,
-    max_tokens: int,
-    tool_choice: dict[str, Any] | None,
-) -> dict[str, Any]:
-    """The body of the first request. What was not given is left out."""
-    request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
-    if system:
-        request["system"] = system
-    if defined := definitions(tools):
-        request["tools"] = defined
-    if tool_choice:
-        request["tool_choice"] = tool_choice
-    request["messages"] = [user(messages)] if isinstance(messages, str) else messages
-    return request
+def _waits(decision: Event) -> bool:
+    return decision["decision"]["verdict"] == "wait"

@@ -22,6 +22,8 @@ __all__ = ["DEFAULT_BUDGET", "NO_OUTPUT", "SMALLEST_BUDGET", "cut_text", "encode
 DEFAULT_BUDGET = 30_000  # characters
 NO_OUTPUT = "(no output)"
 NO_MESSAGE = "The tool failed without saying why."
+# A stack trace in an exception's message, up to its last line, which says what happened.
+FRAMES = re.compile(r"Traceback \(most recent call last\):[ \t]*\n(?:[ \t]+[^\n]*\n?)*")
 # The blocks a result may hold, and the field without which a dict of that `type` is somebody's data.
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls and the SDK's types (2.14)
 RESULT_BLOCKS = {
@@ -129,7 +131,7 @@ def describe(error: BaseException) -> str:
             said = f"{error.strerror}: {PurePath(str(error.filename)).name!r}"
     except Exception:
         said = ""
-    said = cut_text(said, 5_000)
+    said = cut_text(FRAMES.sub("", said), 5_000)
     said = re.sub(r"(?<![\w.:/])(?:[A-Za-z]:)?(?:[\\/][^\s\\/'\":]+)+[\\/](?=[^\s\\/])", "…/", said)
     name = type(error).__name__
     return f"{name}: {said}" if said.strip() else name

@@ -1,29 +1,30 @@
 """Tools: a Python function, the definition the model reads, and one call of it.
 
 `@tool` makes the definition from the signature and the docstring. A call goes through three small functions that the
-loop shares: `prepare` checks the input, then `finish` or `fail` writes the one result that answers it. Who may run,
-when, how often and for how long is decided in `loop.py`; what a value looks like as a result, in `results.py`.
+loop shares: `prepare` checks the input, then `finish` or `fail` writes the one result that answers it. Which calls run
+at once and for how long is decided in `running.py`, who may run in `loop.py`; what a value looks like as a result
+stands in `results.py`, what can go wrong in `failures.py`.
 """
 
 import asyncio
 import copy
-import difflib
 import functools
 import inspect
-import threading
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from course_kit.contract.messages import Block, tool_result
 from course_kit.contract.schema import check_tool_input
 
+from .failures import Outcome, code_of, details, failed, invalid_json, one_line, unknown_tool
 from .results import DEFAULT_BUDGET, SMALLEST_BUDGET, encode_result, error_text
 from .signature import check_schema, convert, docstring, name_of, schema_of
+from .waiting import wait_for
 
 __all__ = [
-    *("Call", "Tool", "definitions", "fail", "finish", "prepare"),
+    *("Call", "Outcome", "Tool", "Tools", "Toolbox", "awaited", "begin", "definitions", "fail", "finish", "prepare"),
     *("run_call", "run_call_async", "run_tool", "tool", "toolbox"),
 ]
 
@@ -40,7 +41,7 @@ class Tool:
     `needs_approval`  whether a person decides first: True, False, or a function of the input that says so
     `idempotent`      whether making the same call twice does no more than making it once
     `timeout`         seconds after which the loop stops waiting
-    `budget`          characters a result may take
+    `budget`          characters a result may take; None: what the run allows
     `tags`            words of your own, to choose tools by
     """
 
@@ -52,7 +53,7 @@ class Tool:
     needs_approval: bool | Callable[[dict[str, Any]], bool] = False
     idempotent: bool = False
     timeout: float | None = None
-    budget: int = DEFAULT_BUDGET
+    budget: int | None = None
     strict: bool | None = None
     defer_loading: bool | None = None
     input_examples: list[dict[str, Any]] | None = None
@@ -111,6 +112,8 @@ def tool(
         )
     if effect not in typing.get_args(Effect):
         raise ValueError(f"`effect` is {effect!r}: say 'read', 'write' or 'irreversible'.")
+    if timeout is not None and timeout <= 0:
+        raise ValueError(f"`timeout` is {timeout}: give the seconds to wait, or None to wait without a limit.")
     if budget is not None and budget < SMALLEST_BUDGET:
         raise ValueError(f"`budget` is {budget} characters, which hold no result: give {SMALLEST_BUDGET} or more.")
     name = name_of(function, name)
@@ -134,7 +137,7 @@ def tool(
         needs_approval=effect == "irreversible" if needs_approval is None else needs_approval,
         idempotent=idempotent,
         timeout=timeout,
-        budget=DEFAULT_BUDGET if budget is None else budget,
+        budget=budget,
         strict=strict,
         defer_loading=defer_loading,
         input_examples=copy.deepcopy(input_examples),
@@ -152,17 +155,20 @@ class Toolbox(dict[str, Any]):
     """Tools by name, and definitions of tools that run elsewhere."""
 
 
-def toolbox(tools: Tools) -> Toolbox:
+def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
     """Tools by name: `[add, search_orders]` → `{"add": Tool, "search_orders": Tool}`; a toolbox is returned as it is.
 
     Plain functions become tools. A dict is a definition without a function, such as a server tool, and stays a dict.
+    `budget` is for tools that name none of their own.
     """
-    if isinstance(tools, Toolbox):
+    if isinstance(tools, Toolbox) and budget is None:
         return tools
     pairs = tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
     box = Toolbox()
     for key, entry in pairs:
         entry = entry if isinstance(entry, (Tool, dict)) else tool(entry, name=key)
+        if budget is not None and isinstance(entry, Tool) and entry.budget is None:
+            entry = replace(entry, budget=budget)
         # a toolset has no name of its own, only a type
         name = entry.name if isinstance(entry, Tool) else entry.get("name") or entry.get("type")
         if not name:
@@ -192,38 +198,51 @@ class Call:
     arguments: dict[str, Any]  # the same as the function wants it: a date, an Enum member, a dataclass
 
 
-def prepare(tool_use: Block, tools: Tools) -> Call | Block:
-    """A call that may be made, or the error result that answers it instead: unknown name, wrong input."""
+def prepare(tool_use: Block, tools: Tools) -> Call | Outcome:
+    """A call that may be made, or what answers it instead: unknown name, wrong input."""
     box = toolbox(tools)
-    found = box.get(tool_use["name"])
+    name, id, input = tool_use["name"], tool_use["id"], tool_use.get("input")
+    found = box.get(name)
     if not isinstance(found, Tool):
-        return tool_result(tool_use["id"], error_text(unknown_tool(tool_use["name"], box)), is_error=True)
+        said = unknown_tool(name, box, [known for known, entry in box.items() if isinstance(entry, Tool)])
+        return failed(id, "UNKNOWN_TOOL", said)
+    if said := invalid_json(input, found.input_schema):
+        return Outcome(tool_result(id, said, is_error=True), "INVALID_INPUT")  # JSON, so not to be cut
     # Against the schema as it was written: what strict mode cannot say is checked here and nowhere else.
-    checked = check_tool_input(found, tool_use.get("input"))
+    checked = check_tool_input(found, input)
     if not checked.ok:
-        return tool_result(tool_use["id"], checked.text(), is_error=True)
+        return Outcome(tool_result(id, checked.text(), is_error=True), "INVALID_INPUT")
     try:
-        arguments = convert(checked.value, found.converters)
-    except Exception as error:  # the function's own types refuse what the schema lets through
-        said = error_text(str(error) if isinstance(error, ValueError) else error)
-        return tool_result(tool_use["id"], said, is_error=True)
-    return Call(tool_use, found, checked.value, arguments)
+        return Call(tool_use, found, checked.value, convert(checked.value, found.converters))
+    except ValueError as error:  # the function's own types refuse what the schema lets through
+        return failed(id, "INVALID_INPUT", str(error))
+    except Exception as error:
+        return fail(Call(tool_use, found, checked.value, {}), error)
 
 
-def finish(call: Call, value: Any) -> Block:
-    """The result of a call that returned: `finish(call, {"sum": 5})` → `{..., "content": '{"sum": 5}'}`."""
+def finish(call: Call, value: Any) -> Outcome:
+    """The result of a call that returned: `finish(call, {"sum": 5}).result` → `{..., "content": '{"sum": 5}'}`."""
     try:
-        return tool_result(call.tool_use["id"], encode_result(value, call.tool.budget))
-    except Exception as error:  # a generator that breaks while it is read: the tool failed after all
+        return Outcome(tool_result(call.tool_use["id"], encode_result(value, call.tool.budget or DEFAULT_BUDGET)))
+    except BaseException as error:  # a generator that breaks while it is read: the tool failed after all
         return fail(call, error)
 
 
-def fail(call: Call, error: BaseException) -> Block:
-    """The result of a call that raised: the model reads what happened and what to do about it."""
+def fail(call: Call, error: BaseException) -> Outcome:
+    """The result of a call that raised: the model reads what happened and what to do about it.
+
+    An interrupt is the person's, not the tool's: it is raised again.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    code, unsure = code_of(error), call.tool.effect != "read" and not call.tool.idempotent
+    if short := one_line(code, call.tool.name):
+        said = short + (" Whether this call took effect is not known." if unsure else "")
+        return failed(call.tool_use["id"], code, said, details(error))
     said = error_text(error)
-    if isinstance(error, (TimeoutError, ConnectionError)) and call.tool.effect != "read" and not call.tool.idempotent:
+    if isinstance(error, (TimeoutError, ConnectionError)) and unsure:
         said += "\nThe call may or may not have taken effect: look before you make it again."
-    return tool_result(call.tool_use["id"], said, is_error=True)
+    return failed(call.tool_use["id"], code, said)
 
 
 def run_tool(tool_use: Block, tools: Tools) -> Block:
@@ -233,70 +252,42 @@ def run_tool(tool_use: Block, tools: Tools) -> Block:
     `{"type": "tool_result", "tool_use_id": "toolu_01", "content": "5"}`
     """
     call = prepare(tool_use, tools)
-    return run_call(call) if isinstance(call, Call) else call
+    return (run_call(call) if isinstance(call, Call) else call).result
 
 
-def run_call(call: Call) -> Block:
-    """Make a prepared call and return its one result; an interrupt (Ctrl-C) passes through."""
+def run_call(call: Call) -> Outcome:
+    """Make a prepared call and say what came of it; an interrupt (Ctrl-C) passes through."""
+    made = begin(call)
+    if isinstance(made, Outcome):
+        return made
     try:
-        value = call.tool.function(**call.arguments)
-        if inspect.isawaitable(value):
-            value = wait_for(value)
-    except (Exception, SystemExit) as error:  # SystemExit: command-line code that met a bad argument
+        value = wait_for(made)
+    except BaseException as error:
         return fail(call, error)
     return finish(call, value)
 
 
-async def run_call_async(call: Call) -> Block:
+async def run_call_async(call: Call) -> Outcome:
     """The same where an event loop runs: a coroutine tool is awaited, a plain function is called."""
+    made = begin(call)
+    return made if isinstance(made, Outcome) else await awaited(call, made)
+
+
+def begin(call: Call) -> Any:
+    """Call the function: the outcome of a plain one, the awaitable of a coroutine function."""
     try:
         value = call.tool.function(**call.arguments)
-        if inspect.isawaitable(value):
-            value = await value
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit too: command-line code that met a bad argument
+        return fail(call, error)
+    return value if inspect.isawaitable(value) else finish(call, value)
+
+
+async def awaited(call: Call, awaitable: Any) -> Outcome:
+    """The outcome of what a coroutine function returned; to be cancelled is not a failure of the tool."""
+    try:
+        value = await awaitable
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:
         return fail(call, error)
     return finish(call, value)
-
-
-def unknown_tool(name: str, box: Mapping[str, Any]) -> str:
-    names = sorted(known for known, entry in box.items() if isinstance(entry, Tool))
-    if name in box:
-        return f"`{name}` has a definition here and no function, so nothing was run."
-    if not names:
-        return f"There is no tool `{name}`, nor any other."
-    close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
-    meant = next((known for known in names if close and known.lower() == close[0]), None)
-    listed = ", ".join(names[:50]) + (f" and {len(names) - 50} more" if len(names) > 50 else "")
-    return f"There is no tool `{name}`.{f' Did you mean `{meant}`?' if meant else ''} The tools are: {listed}."
-
-
-def wait_for(awaitable: Any) -> Any:
-    """The value of an awaitable, without `await`: a notebook's own event loop is already running and cannot be used."""
-    loop = tool_loop()
-    if asyncio._get_running_loop() is loop:
-        awaitable.close()
-        raise RuntimeError("A coroutine tool ran another one without `await`, which would never end: use `await`.")
-
-    async def main() -> tuple[Any, BaseException | None]:
-        try:
-            return await awaitable, None
-        except BaseException as error:  # subtle: a SystemExit let out here would end the loop for every later call
-            return None, error
-
-    future = asyncio.run_coroutine_threadsafe(main(), loop)
-    try:
-        value, error = future.result()
-    except BaseException:
-        future.cancel()
-        raise
-    if error is not None:
-        raise error
-    return value
-
-
-@functools.cache
-def tool_loop() -> asyncio.AbstractEventLoop:
-    """One lasting event loop for coroutine tools: what a tool opened in one call is usable in the next."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="coroutine tools", daemon=True).start()
-    return loop

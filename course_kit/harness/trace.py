@@ -1,7 +1,8 @@
 """What a run did, event by event.
 
-Events are plain JSON: `reply` (a message of the model), `lost` (a reply that never arrived whole), `result` (one
-`tool_result`), `stop` (the reason). What to look for in them is the subject of lesson 12.
+Events are plain JSON: `reply` (a message of the model), `lost` (a reply that never arrived whole), `decision` (what a
+person said about a call), `started` (a call begins), `result` (one `tool_result`), `resume` (a stored run is taken up
+again), `stop` (the reason). What to look for in them is the subject of lesson 12.
 """
 
 import json
@@ -34,7 +35,10 @@ class Trace:
         )
 
     def __str__(self) -> str:
-        return "\n".join(f"{number:>3}  {_line(event)}" for number, event in enumerate(self.events, 1))
+        """A line an event; that a call started is left out where its result says it."""
+        done = {event["result"]["tool_use_id"] for event in self.events if event["event"] == "result"}
+        shown = [event for event in self.events if event["event"] != "started" or event["tool_use_id"] not in done]
+        return "\n".join(f"{number:>3}  {_line(event)}" for number, event in enumerate(shown, 1))
 
     def to_jsonl(self) -> str:
         """One JSON object a line."""
@@ -49,6 +53,12 @@ def _line(event: Event) -> str:
         case {"event": "result", "result": result}:
             kind = "error " if result.get("is_error") else "result"
             return f"{kind}  {result['tool_use_id']}  {_short(_text(result))}"
+        case {"event": "started", "tool_use_id": id}:
+            return f"started {id}"
+        case {"event": "decision", "tool_use_id": id, "decision": decision}:
+            return f"person  {id}  {decision['verdict']}  {_short(decision.get('reason') or '')}".rstrip()
+        case {"event": "resume"}:
+            return "resume"
         case {"event": "stop", "reason": reason}:
             return f"stop    {reason}"
         case {"event": "lost", "reason": reason}:

@@ -355,21 +355,21 @@ print(first(reply, "text").text)
 # 3. The turn is cut by `max_tokens`. Its call stays in the list without a result, and every further request is refused
 #    until somebody drops the turn or answers the call.
 #
-# `run_agent` is the same loop with these days in mind. Look for `while` and `for` first: they are where they were.
+# `run_agent` is the same loop with these days in mind. It writes the first request and leaves the rest to `drive`. Look
+# for `while` and `for` first: they are where they were.
 
-# %% [markdown] tags=["mirrors:course_kit.harness.loop.run_agent"]
+# %% [markdown] tags=["mirrors:course_kit.harness.agent.drive"]
 
 # %% [markdown]
 # | in the code | what it does | which day |
 # |---|---|---|
-# | `prepare(call, …)` | finds the tool, checks the input; what is wrong becomes an error result | 1 |
-# | `run_call(call)` | runs the function; an exception becomes an error result | 1 |
-# | `decide(…, approver)` | asks somebody before a call that cannot be undone | lesson 06 |
-# | `Loop(…)`, `loop.next_step()` | says what comes next: `Send` a request, run calls, or `Stop`; counts the replies | 2 |
+# | `Turn(…)` | finds each call's tool and checks the input; what is wrong becomes an error result | 1 |
+# | `turn.run(…)` | runs the functions; an exception becomes an error result | 1 |
+# | `verdict(approver, …)` | asks somebody before a call that cannot be undone | lesson 06 |
+# | `loop.next_step()` | says what comes next: `Send` a request, run calls, or `Stop`; counts the replies | 2 |
 # | `loop.feed(…)` | takes in what happened; leaves a cut turn out of the history | 3 |
 #
-# The rest is book-keeping: `toolbox` finds tools by name, `asker` sends a request with the client. `Loop` is worth an
-# evening with `course_kit/harness/loop.py`.
+# `ask` sends a request with the client. `Loop` is worth an evening with `course_kit/harness/loop.py`.
 #
 # Tools are now Python functions: `desk_tools` gives the shop's six. A refund cannot be undone, so `run_agent` wants
 # somebody to allow it. Here that is a function that always says yes; lesson 06 puts a person in its place.
@@ -415,7 +415,8 @@ quiz("01.7")
 def walk(run, meant):
     """Print the stations of a run's first call, up to the first that does not hold."""
     declared = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
-    reply, result = run.trace.events[0]["message"], run.trace.events[1]["result"]
+    reply = run.trace.events[0]["message"]
+    result = next(event["result"] for event in run.trace.events if event["event"] == "result")
     call = next(block for block in reply["content"] if block["type"] == "tool_use")
     paid = [row["amount_cents"] for row in shop.ledger("ORD-20260917")]
     for station, holds in (

@@ -28,7 +28,7 @@ from anthropic import beta_tool
 
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 from course_kit.contract.models import DEFAULT_MODEL
-from course_kit.harness.loop import run_agent
+from course_kit.harness.agent import run_agent
 from course_kit.harness.tools import tool
 
 RESULTS = Path(__file__).parent / "results" / "loop_overhead.json"

@@ -1,0 +1,246 @@
+"""The agent: ask the model, run what it calls, answer, ask again.
+
+`run_agent` begins a run and `resume_agent` takes one up again; both leave the rest to `drive`. What comes next is for a
+`Loop` to say (`loop.py`), which does no I/O. Here is all that does: the model is asked, people are asked, calls run,
+and each event is in the store before anything follows from it. The forms with `_async` are the same, to be awaited.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from course_kit.contract.messages import Block, Message, user
+from course_kit.contract.models import DEFAULT_MODEL
+
+from .approval import NOBODY, Approver, verdict, verdict_async
+from .decisions import wait
+from .loop import Loop, Run, Send, Stop
+from .sending import asker, async_asker
+from .store import RunStore
+from .tools import Tools, definitions, toolbox
+from .trace import Event
+from .turns import Turn, decision_event
+from .waiting import wakeful
+
+__all__ = ["resume_agent", "resume_agent_async", "run_agent", "run_agent_async"]
+
+Store = RunStore | str | os.PathLike[str]
+
+
+def run_agent(
+    client: Any,
+    *,
+    messages: str | list[Message],
+    tools: Iterable[Any] = (),
+    model: str = DEFAULT_MODEL,
+    system: str | list[Block] | None = None,
+    max_tokens: int = 1024,
+    max_iterations: int = 10,
+    max_retries: int = 2,
+    stall_after: int | None = 3,
+    approver: Approver | None = None,
+    max_parallel: int = 5,
+    tool_choice: dict[str, Any] | None = None,
+    budget: int | None = None,
+    store: Store | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Run:
+    """Talk to the model until it has answered, and run the tools it calls.
+
+    `client` is an `anthropic.Anthropic` client or a function `request -> message`. A call that fails is answered with
+    `is_error` and the run goes on. An exception of the provider comes through, and its attribute `run` has the run so
+    far.
+
+    `max_iterations`  how often the model is asked
+    `max_retries`     how many turns in which a tool failed may follow the first, until it succeeds
+    `stall_after`     after how many equal rounds the model is told to close; None never
+    `approver`        decides about calls that ask (`approval.py`); without one they are refused
+    `max_parallel`    how many calls of one turn run at the same time; only turns of reads do
+    `budget`          characters a result may take, for tools that do not say
+    `store`           a file where the run is kept, so that `resume_agent` can take it up after a crash or a decision
+    """
+    box = toolbox(tools, budget)
+    request = first_request(messages, box, model, system, max_tokens, tool_choice)
+    limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
+    loop = begin(request, limits, store, on_event)
+    return drive(loop, asker(client), box, approver, max_parallel)
+
+
+def drive(loop: Loop, ask: Callable, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
+    """Do what the loop says until it says `Stop`: this is the agent."""
+    try:
+        while not isinstance(step := loop.next_step(), Stop):
+            if isinstance(step, Send):
+                loop.feed(ask(step.request))
+                continue
+            turn = Turn(step, tools)
+            for question in turn.questions:  # every decision of the turn comes before any of its calls
+                loop.feed(decision_event(question, verdict(approver, question)))
+            for event in turn.run(max_parallel, loop.run_id):
+                loop.feed(event)
+        loop.feed({"event": "stop", "reason": step.reason})
+    except BaseException as error:
+        error.run = loop.run()  # type: ignore[attr-defined]
+        raise
+    return loop.run()
+
+
+def resume_agent(
+    client: Any,
+    store: Store,
+    run_id: str,
+    *,
+    tools: Iterable[Any] = (),
+    approver: Approver | None = None,
+    max_parallel: int = 5,
+    budget: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Run:
+    """Take up a stored run: after a crash, a restart, or a decision that was waited for.
+
+    Give the same `tools` as before. A call that had begun is made again only if it is a read or idempotent; of any
+    other the model is told that nobody knows. Decisions come from the store, else from `approver`. A run that has ended
+    is returned as it is.
+    """
+    loop, approver = take_up(store, run_id, approver, on_event)
+    return loop.run() if loop.ended else drive(loop, asker(client), toolbox(tools, budget), approver, max_parallel)
+
+
+# The same, to be awaited
+
+
+async def run_agent_async(
+    client: Any,
+    *,
+    messages: str | list[Message],
+    tools: Iterable[Any] = (),
+    model: str = DEFAULT_MODEL,
+    system: str | list[Block] | None = None,
+    max_tokens: int = 1024,
+    max_iterations: int = 10,
+    max_retries: int = 2,
+    stall_after: int | None = 3,
+    approver: Approver | None = None,
+    max_parallel: int = 5,
+    tool_choice: dict[str, Any] | None = None,
+    budget: int | None = None,
+    store: Store | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Run:
+    """`run_agent`, to be awaited: for an `anthropic.AsyncAnthropic` client or a coroutine function.
+
+    The approver may be a coroutine function too: a notebook's cell that awaits receives clicks.
+    """
+    box = toolbox(tools, budget)
+    request = first_request(messages, box, model, system, max_tokens, tool_choice)
+    limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
+    loop = begin(request, limits, store, on_event)
+    return await drive_async(loop, async_asker(client), box, approver, max_parallel)
+
+
+async def resume_agent_async(
+    client: Any,
+    store: Store,
+    run_id: str,
+    *,
+    tools: Iterable[Any] = (),
+    approver: Approver | None = None,
+    max_parallel: int = 5,
+    budget: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Run:
+    """`resume_agent`, to be awaited."""
+    loop, approver = take_up(store, run_id, approver, on_event)
+    if loop.ended:
+        return loop.run()
+    return await drive_async(loop, async_asker(client), toolbox(tools, budget), approver, max_parallel)
+
+
+async def drive_async(loop: Loop, ask: Callable, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
+    """`drive`, to be awaited."""
+    try:
+        async with wakeful():
+            while not isinstance(step := loop.next_step(), Stop):
+                if isinstance(step, Send):
+                    loop.feed(await ask(step.request))
+                    continue
+                turn = Turn(step, tools)
+                for question in turn.questions:
+                    loop.feed(decision_event(question, await verdict_async(approver, question)))
+                async for event in turn.run_async(max_parallel, loop.run_id):
+                    loop.feed(event)
+        loop.feed({"event": "stop", "reason": step.reason})
+    except BaseException as error:
+        error.run = loop.run()  # type: ignore[attr-defined]
+        raise
+    return loop.run()
+
+
+# How a run begins, and begins again
+
+
+def first_request(
+    messages: str | list[Message],
+    tools: Tools,
+    model: str,
+    system: str | list[Block] | None,
+    max_tokens: int,
+    tool_choice: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """The body of the first request. What was not given is left out."""
+    request: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
+    if system:
+        request["system"] = system
+    if defined := definitions(tools):
+        request["tools"] = defined
+    if tool_choice:
+        request["tool_choice"] = tool_choice
+    request["messages"] = [user(messages)] if isinstance(messages, str) else messages
+    return request
+
+
+def begin(request: dict[str, Any], limits: dict[str, Any], store: Store | None, on_event: Callable | None) -> Loop:
+    """A new loop; with a store, one that writes down every event before anything follows from it."""
+    loop = Loop(request, **limits, on_event=on_event)
+    if store is not None:
+        store = opened(store)
+        loop.run_id = store.begin(request, limits)
+        loop.on_event = recorder(store, loop, on_event)
+    return loop
+
+
+def take_up(
+    store: Store, run_id: str, approver: Approver | None, on_event: Callable | None
+) -> tuple[Loop, Approver | None]:
+    """The loop of a stored run as it stood, and an approver that knows the decisions taken meanwhile."""
+    store = opened(store)
+    stored = store.load(run_id)
+    loop = Loop(stored.request, **stored.settings, run_id=run_id)
+    for event in stored.events:
+        loop.feed(event)
+    waited_for = {call["id"] for call in loop.waiting()}
+
+    def decided(question: Block) -> Any:
+        if decision := store.decision(run_id, question["id"]):
+            return decision
+        if approver:
+            return approver(question)
+        return wait() if question["id"] in waited_for else NOBODY
+
+    if not loop.ended:
+        loop.on_event = recorder(store, loop, on_event)
+        loop.feed({"event": "resume"})
+    return loop, decided
+
+
+def opened(store: Store) -> RunStore:
+    return store if isinstance(store, RunStore) else RunStore(store)
+
+
+def recorder(store: RunStore, loop: Loop, on_event: Callable[[Event], None] | None) -> Callable[[Event], None]:
+    def record(event: Event) -> None:
+        store.append(loop.run_id, len(loop.events) - 1, event)
+        if on_event:
+            on_event(event)
+
+    return record

@@ -1,0 +1,224 @@
+"""Shortened or put in order, a conversation is legal to send."""
+
+import copy
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_kit.contract.messages import (
+    assistant,
+    content_blocks,
+    text,
+    tool_result,
+    tool_result_blocks,
+    tool_use,
+    tool_use_blocks,
+    user,
+)
+from course_kit.contract.models import DEFAULT_MODEL
+from course_kit.contract.protocol import check_request
+from course_kit.harness.mending import LOST, repair_messages, trim_messages
+
+WEATHER = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
+
+
+def call(id: str, city: str = "Oslo") -> dict:
+    return tool_use(f"toolu_{id}", "get_weather", {"city": city})
+
+
+def broken_rules(messages: list) -> list[str]:
+    body = {"model": DEFAULT_MODEL, "max_tokens": 9, "tools": [WEATHER], "messages": messages}
+    return [violation.message for violation in check_request(body)]
+
+
+def legal_to_go_on(messages: list) -> list[str]:
+    return broken_rules([*messages, user("And now?")])
+
+
+FR01 = [
+    user("Weather in Oslo, then in Lima?"),
+    assistant([call("A")]),
+    user([tool_result("toolu_A", "4 C")]),
+    assistant([call("B", "Lima")]),
+    user([tool_result("toolu_B", "19 C")]),
+    assistant("Oslo 4 C, Lima 19 C."),
+    user("And tomorrow?"),
+]
+
+
+@pytest.mark.parametrize(
+    ("keep", "starts"), [(1, 6), (2, 5), (3, 5), (4, 3), (5, 3), (6, 1), (7, 0), (8, 0)], ids=lambda n: str(n)
+)
+def test_fr01_the_cut_moves_to_the_edge_of_a_round(keep, starts):
+    before = copy.deepcopy(FR01)
+    assert trim_messages(FR01, keep) == FR01[starts:]
+    assert broken_rules(trim_messages(FR01, keep)) == [] and FR01 == before
+
+
+def test_fr01_the_plain_cut_is_refused():
+    assert "toolu_A" in broken_rules(FR01[-5:])[0] and "toolu_B" in broken_rules(FR01[-3:])[0]
+    assert broken_rules(FR01[-4:]) == []
+
+
+def rounds(number: int, first: int = 0) -> list:
+    return [
+        message
+        for n in range(first, first + number)
+        for message in (assistant([call(str(n))]), user([tool_result(f"toolu_{n}", "4 C")]))
+    ]
+
+
+def test_a_long_run_on_one_question_keeps_the_question():
+    history = [user("Watch the weather."), *rounds(10)]
+    assert trim_messages(history, 5) == [history[0], *history[-4:]]
+    assert trim_messages(history, 1) == [history[0], *history[-2:]], "one round needs more"
+    assert trim_messages([], 3) == []
+    with pytest.raises(ValueError, match="keep is 0: keep at least one"):
+        trim_messages(history, 0)
+
+
+@st.composite
+def conversations(draw) -> list:
+    """Whole rounds in any number, with words between them, several calls a turn and text beside results."""
+    messages, number = [user("Hello.")], 0
+    for _ in range(draw(st.integers(0, 6))):
+        if draw(st.booleans()):
+            calls = [call(str(number + i)) for i in range(draw(st.integers(1, 3)))]
+            number += len(calls)
+            said = [text("Let me see.")] if draw(st.booleans()) else []
+            results = [tool_result(one["id"], "4 C", is_error=draw(st.booleans())) for one in calls]
+            words = [text("Quick, please.")] if draw(st.booleans()) else []
+            messages += [assistant([*said, *calls]), user([*results, *words])]
+        else:
+            messages += [assistant("It is 4 C."), user("And elsewhere?")]
+    return messages
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(conversations(), st.integers(1, 14))
+def test_fr01_every_cut_of_every_history_is_legal_and_only_leaves_out(messages, keep):
+    kept = trim_messages(messages, keep)
+    assert broken_rules(kept) == []
+    assert len(kept) <= keep or len(kept) <= 3
+    positions = [[id(one) for one in messages].index(id(message)) for message in kept]
+    assert positions == sorted(positions)
+    assert positions[1:] == list(range(len(messages) - len(kept) + 1, len(messages)))
+    calls = [one["id"] for message in kept for one in tool_use_blocks(message)]
+    assert calls == [one["tool_use_id"] for message in kept for one in tool_result_blocks(message)]
+
+
+# Repair
+
+ASKED = user("Weather?")
+MENDED = [
+    pytest.param(
+        [ASKED, assistant([call("A")]), user([text("Here:"), tool_result("toolu_A", "4 C")])],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", "4 C"), text("Here:")])],
+        id="fr02_text_before_the_result",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A"), text("Checking.")]), user([tool_result("toolu_A", "4 C")])],
+        [ASKED, assistant([text("Checking."), call("A")]), user([tool_result("toolu_A", "4 C")])],
+        id="fr02_text_after_the_call",
+    ),
+    pytest.param(
+        [
+            ASKED,
+            assistant([call("A")]),
+            user([tool_result("toolu_A", "boom", is_error=True), tool_result("toolu_A", "ok")]),
+        ],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", "boom", is_error=True)])],
+        id="fr03_of_two_results_the_error",
+    ),
+    pytest.param(
+        [
+            ASKED,
+            assistant([call("A"), call("B")]),
+            user([tool_result("toolu_B", "19 C")]),
+            user([tool_result("toolu_A", "4 C")]),
+        ],
+        [
+            ASKED,
+            assistant([call("A"), call("B")]),
+            user([tool_result("toolu_A", "4 C"), tool_result("toolu_B", "19 C")]),
+        ],
+        id="fr04_results_in_several_messages_and_out_of_order",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A")]), user("Well?")],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", LOST, is_error=True), text("Well?")])],
+        id="a_result_is_missing",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A")])],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", LOST, is_error=True)])],
+        id="the_conversation_ends_in_a_call",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A")]), user("Well?"), assistant("Wait."), user([tool_result("toolu_A", "4 C")])],
+        [
+            ASKED,
+            assistant([call("A")]),
+            user([tool_result("toolu_A", "4 C"), text("Well?")]),
+            assistant([text("Wait.")]),
+        ],
+        id="a_result_that_came_too_late",
+    ),
+    pytest.param(
+        [user([tool_result("toolu_A", "4 C")]), assistant("Oslo 4 C."), user("And Lima?")],
+        [assistant([text("Oslo 4 C.")]), user([text("And Lima?")])],
+        id="a_result_without_its_call",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", [text("")]), text(" ")])],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", "(no output)")])],
+        id="fr17_empty_texts",
+    ),
+    pytest.param(
+        [ASKED, assistant([call("A")]), assistant([call("A")]), user([tool_result("toolu_A", "4 C")])],
+        [ASKED, assistant([call("A")]), user([tool_result("toolu_A", "4 C")])],
+        id="the_same_turn_twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("broken", "mended"), MENDED)
+def test_what_is_broken_is_mended(broken, mended):
+    before = copy.deepcopy(broken)
+    repaired = repair_messages(broken)
+    as_blocks = [{**message, "content": content_blocks(message)} for message in mended]
+    assert repaired == as_blocks and legal_to_go_on(repaired) == [] and broken == before
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(conversations())
+def test_what_is_in_order_stays_as_it_is(messages):
+    assert repair_messages(messages) == messages
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(conversations(), st.integers(0, 10**6))
+def test_whatever_is_done_to_a_history_it_is_legal_afterwards(messages, seed):
+    chance, mangled = random.Random(seed), copy.deepcopy(messages)
+    for _ in range(chance.randint(1, 4)):
+        if not mangled:
+            break
+        place = chance.randrange(len(mangled))
+        blocks = content_blocks(mangled[place])
+        match chance.randrange(5):
+            case 0:
+                del mangled[place]
+            case 1:
+                mangled.insert(place, copy.deepcopy(mangled[place]))
+            case 2:
+                chance.shuffle(blocks)
+                mangled[place]["content"] = blocks
+            case 3:
+                mangled[place]["content"] = blocks[1:]
+            case 4:
+                mangled[place]["content"] = [*blocks, text("")]
+    repaired = repair_messages(mangled)
+    assert legal_to_go_on(repaired) == []
+    assert repair_messages(repaired) == repaired
