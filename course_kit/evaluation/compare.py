@@ -1,0 +1,124 @@
+"""Two runs of the same cases: is the difference more than noise?
+
+The cases are the same, so each is compared with itself and only the differences count; that is sharper than comparing
+two means. The interval is one over cases. When it holds zero, the difference may be chance, and the sentence says so;
+when it does not, cases that got worse are named all the same, for a gain in the mean may hide a loss.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .cases import CaseError
+from .intervals import Interval, bootstrap, sign_test, tasks_needed, unseen
+from .passk import Estimator, pass_hat_k
+from .results import Results
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`difference` is after minus before, `better` and `worse` name the cases that moved, most first."""
+
+    k: int
+    before: float
+    after: float
+    interval: Interval
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    cases: int
+    chance: float  # how often chance alone would split the cases that moved at least as unevenly
+    broken: tuple[str, ...]  # cases that always passed before and do not now
+
+    @property
+    def difference(self) -> float:
+        return self.after - self.before
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the difference may be chance."""
+        return 0.0 in self.interval
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """What may be said of the difference."""
+        low, high = self.interval
+        figures = f"pass^{self.k} went from {self.before:.2f} to {self.after:.2f} on {self.cases} cases"
+        span = f"{low:+.2f} to {high:+.2f}"
+        if self.is_noise:
+            said = f"{figures}; the difference of {self.difference:+.2f} may be noise ({span})."
+            if self.interval.width > 0.2:
+                said += f" These cases cannot tell: for ±0.10 have about {tasks_needed(0.1)} of them."
+        else:
+            said = f"{figures}, {'better' if self.difference > 0 else 'worse'} by more than noise ({span})."
+        if self.broken:
+            said += f" Passed always before and not now: {_some(self.broken)}."
+        elif self.worse and not self.is_noise and self.difference > 0:
+            said += f" Yet worse: {_some(self.worse)}."
+        return said
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+def compare(
+    before: Results,
+    after: Results,
+    *,
+    k: int = 1,
+    estimator: Estimator = pass_hat_k,
+    confidence: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two runs of the same cases at pass^k.
+
+    Both must hold the same cases, unchanged: a baseline that ran with other cases is no baseline.
+    """
+    counts = before.counts(), after.counts()
+    if lacking := counts[0].keys() ^ counts[1].keys():
+        raise CaseError(f"Only one of the runs has the case {min(lacking)!r}: run the same cases for both.")
+    digests = _digests(before), _digests(after)
+    for case in counts[0]:
+        if digests[0].get(case) != digests[1].get(case):
+            raise CaseError(f"Case {case!r} was changed between the runs: run the baseline again.")
+    values = [{case: estimator(n, c, k) for case, (n, c) in found.items()} for found in counts]
+    moved = {case: values[1][case] - values[0][case] for case in values[0]}
+    if not moved:
+        raise CaseError("There are no cases to compare: run at least two.")
+    better = tuple(sorted((case for case in moved if moved[case] > 0), key=lambda case: -moved[case]))
+    worse = tuple(sorted((case for case in moved if moved[case] < 0), key=lambda case: moved[case]))
+    mean = [sum(found.values()) / len(found) for found in values]
+    return Comparison(
+        k=k,
+        before=mean[0],
+        after=mean[1],
+        interval=_interval(list(moved.values()), confidence, resamples, seed),
+        better=better,
+        worse=worse,
+        cases=len(moved),
+        chance=sign_test(len(better), len(worse)),
+        broken=tuple(case for case, (n, c) in counts[0].items() if c == n and counts[1][case][1] < counts[1][case][0]),
+    )
+
+
+def _interval(moved: list[float], confidence: float, resamples: int, seed: int) -> Interval:
+    """An interval for the mean difference."""
+    if len(set(moved)) > 1:
+        return bootstrap(moved, confidence=confidence, resamples=resamples, seed=seed)
+    # subtle: all cases moved alike, mostly not at all. Drawing them again shows no width, and yet others may move.
+    hidden = unseen(len(moved), confidence)
+    low, high = max(-1.0, moved[0] - hidden), min(1.0, moved[0] + hidden)
+    return Interval(low, high, f"all {len(moved)} tasks alike", confidence)
+
+
+def _digests(results: Results) -> Mapping[str, str | None]:
+    return {record["case"]: record.get("digest") for record in results}
+
+
+def _some(names: tuple[str, ...], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

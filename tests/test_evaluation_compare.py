@@ -1,0 +1,87 @@
+"""Two runs compared: what is noise, what is not, and what may be compared at all."""
+
+import random
+
+import pytest
+
+from course_kit.evaluation.cases import CaseError
+from course_kit.evaluation.compare import compare
+from course_kit.evaluation.results import Results
+
+
+def run(counts, digest="d"):
+    return Results(
+        {"case": case, "trial": trial, "passed": trial < c, "digest": digest}
+        for case, (n, c) in counts.items()
+        for trial in range(n)
+    )
+
+
+def cases(*passed, n=10):
+    return {f"c{number:02}": (n, c) for number, c in enumerate(passed)}
+
+
+def test_a_small_difference_on_few_cases_is_noise():
+    found = compare(run(cases(8, 9, 10, 3, 7)), run(cases(9, 8, 10, 5, 8)))
+    assert (found.is_noise, round(found.difference, 2), found.cases) == (True, 0.06, 5)
+    assert found.sentence.startswith("pass^1 went from 0.74 to 0.80 on 5 cases; the difference of +0.06 may be noise (")
+
+
+def test_a_gain_on_nearly_all_cases_is_more_than_noise():
+    found = compare(run(cases(*[5] * 20)), run(cases(*[8] * 10, *[9] * 9, 4)))
+    assert (found.is_noise, found.worse, len(found.better)) == (False, ("c19",), 19)
+    assert found.sentence.startswith("pass^1 went from 0.50 to 0.82 on 20 cases, better by more than noise (+0.2")
+    assert found.sentence.endswith("Yet worse: c19.")
+    assert found.chance < 0.001
+
+
+def test_a_loss_is_said_and_broken_cases_are_named():
+    found = compare(run(cases(*[10] * 12)), run(cases(*[4] * 6, *[5] * 6)))
+    assert "worse by more than noise" in found.sentence
+    assert found.sentence.endswith("Passed always before and not now: c00, c01, c02, c03, c04 and 7 more.")
+
+
+def test_the_same_gain_in_the_mean_is_noise_when_it_comes_from_one_case():
+    even = compare(run(cases(*[5] * 10)), run(cases(*[6] * 9, 7)))
+    one = compare(run(cases(*[5, 0], *[5] * 8)), run(cases(*[5, 10], *[5] * 8)))
+    assert (round(even.difference, 2), round(one.difference, 2)) == (0.11, 0.1)
+    assert (even.is_noise, one.is_noise) == (False, True)
+
+
+def test_no_difference_at_all_still_has_an_interval():
+    found = compare(run(cases(*[10] * 10)), run(cases(*[10] * 10)))
+    assert found.is_noise and found.interval.width > 0.4
+    assert "These cases cannot tell: for ±0.10 have about 93 of them." in found.sentence
+    assert str(found) == repr(found) == found.sentence
+
+
+def test_at_a_higher_k_reliability_is_compared():
+    before, after = run(cases(*[9] * 30)), run(cases(*[10] * 30))
+    assert round(compare(before, after, k=3).difference, 2) == 0.3
+
+
+def test_chance_alone_is_called_noise_in_most_comparisons():
+    """Two runs of one agent: a difference is called more than noise in about one comparison in twenty."""
+    chance = random.Random(7)
+
+    def evaluation():
+        return {case: (5, sum(chance.random() < rate for _ in range(5))) for case, rate in rates.items()}
+
+    alarms = 0
+    for _ in range(150):
+        rates = {f"c{number}": chance.random() for number in range(20)}
+        alarms += not compare(run(evaluation()), run(evaluation()), resamples=300).is_noise
+    assert alarms / 150 < 0.1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        pytest.param(run(cases(1, 2)), run(cases(1)), "Only one of the runs has the case 'c01'", id="other_cases"),
+        pytest.param(run(cases(1)), run(cases(1), "e"), "Case 'c00' was changed .* baseline again", id="changed"),
+        pytest.param(run({}), run({}), "no cases to compare", id="none"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(before, after, said):
+    with pytest.raises(CaseError, match=said):
+        compare(before, after)
