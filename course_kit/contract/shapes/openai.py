@@ -1,0 +1,92 @@
+"""What Chat Completions and Responses share: the fields of a request that are about tools, and the answer's schema."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..messages import content_blocks
+from ..strict import strict_refusals
+from .common import Notes
+from .tools import definition_from, definition_to
+
+__all__ = ["format_to", "names_in", "tools_from", "tools_to"]
+
+
+def names_in(request: Mapping[str, Any]) -> list[str]:
+    """The tool names of a request: those defined, those called, the one forced."""
+    blocks = [block for message in request["messages"] for block in content_blocks(message)]
+    called = [block["name"] for block in blocks if block["type"] == "tool_use"]
+    defined = [tool["name"] for tool in request.get("tools") or () if "name" in tool]
+    return list(dict.fromkeys([*defined, *called, *filter(None, [(request.get("tool_choice") or {}).get("name")])]))
+
+
+def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    """The fields of a request to OpenAI that are about tools."""
+    tools, choice = [], request.get("tool_choice") or {}
+    for index, tool in enumerate(request.get("tools") or ()):
+        if tool.get("type") not in (None, "custom"):
+            notes.lose(f"tools.{index}", f"`{tool['type']}` is a tool of the Messages API's server")
+            continue
+        canonical = definition_from("anthropic", tool)
+        entry = definition_to(shape, {**tool, "name": names.get(tool["name"], tool["name"])})
+        for path, why in [*canonical.lost, *entry.lost]:
+            notes.lose(f"tools.{index}.{path}", why)
+        tools.append(entry.value)
+    fields: dict[str, Any] = {"tools": tools} if tools else {}
+    if choice:
+        name = names.get(choice.get("name", ""), choice.get("name"))
+        named = {"type": "function", "function": {"name": name}} if shape == "openai_chat" else None
+        named = named or {"type": "function", "name": name}
+        words = {"auto": "auto", "any": "required", "none": "none"}
+        if tools:
+            fields["tool_choice"] = words.get(choice["type"], named)
+        if choice.get("disable_parallel_tool_use") and tools:  # without tools, the switch is answered 400
+            fields["parallel_tool_calls"] = False
+    return fields
+
+
+def format_to(request: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None:
+    """The schema that the answer must have, strict where it is in that provider's strict subset already."""
+    config = request.get("output_config") or {}
+    if config.get("effort"):
+        notes.lose("output_config.effort", "how hard to think is set by the provider's own option")
+    if not config.get("format"):
+        return None
+    schema = config["format"]["schema"]
+    return {"name": "answer", "schema": schema, "strict": not strict_refusals(schema, "openai")}
+
+
+# Back.
+
+
+def tools_from(shape: str, body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    """The fields about tools of a body for OpenAI, as a Messages request has them."""
+    tools = []
+    for index, entry in enumerate(body.get("tools") or ()):
+        if entry.get("type") != "function":
+            notes.lose(f"tools.{index}", f"`{entry.get('type')}` is a tool of that provider")
+            continue
+        converted = definition_from(shape, entry)
+        wire = definition_to("anthropic", converted.value)
+        for path, why in [*converted.lost, *wire.lost]:
+            notes.lose(f"tools.{index}.{path}", why)
+        tools.append(wire.value)
+    choice, allowed = choice_from(body.get("tool_choice"))
+    if allowed is not None:
+        notes.lose("tool_choice", "the allowed tools: only these are handed on")
+        tools = [tool for tool in tools if tool["name"] in allowed]
+    if body.get("parallel_tool_calls") is False and tools and choice.get("type") != "none":
+        choice = {"type": "auto", **choice, "disable_parallel_tool_use": True}
+    return ({"tools": tools} if tools else {}) | ({"tool_choice": choice} if choice else {})
+
+
+def choice_from(choice: Any) -> tuple[dict[str, Any], list[str] | None]:
+    """`"required"` → `({"type": "any"}, None)`; with allowed tools, their names beside it."""
+    if choice is None or isinstance(choice, str):
+        words = {"auto": "auto", "required": "any", "none": "none"}
+        return ({"type": words[choice]} if choice in words else {}), None
+    if choice.get("type") == "allowed_tools":
+        inner = choice.get("allowed_tools") or choice
+        named = [tool.get("name") or (tool.get("function") or {}).get("name") for tool in inner.get("tools") or ()]
+        return choice_from(inner.get("mode"))[0], named
+    name = choice.get("name") or (choice.get("function") or {}).get("name")
+    return ({"type": "tool", "name": name} if name else {}), None
