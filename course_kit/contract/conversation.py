@@ -217,14 +217,36 @@ def thinking_in_its_conversation(request: Request) -> Findings:
 # Tools that the server runs, and system turns.
 
 
-@rule("docs", "Server tools", needs=MESSAGES, blocks=("server_tool_use",))
+@rule("docs", "Server tools; for searches a report of 2026-08", needs=MESSAGES, blocks=("server_tool_use",))
 def server_call_not_left_open(request: Request) -> Findings:
-    """While a server tool's call has no result yet, the next turn holds nothing but results."""
+    """While a server tool's call has no result yet, the next turn holds only results; after a search there is none."""
     for turn, name, id in _open_server_calls(request):
         following = request.turns[request.turns.index(turn) + 1 :]
-        if any(block["type"] != "tool_result" for later in following for _, block in later.blocks):
+        # A search never waits for the client, so one without a result has lost it on the way.
+        lost = bool(following) and name.startswith("tool_search_tool_")
+        if lost or any(block["type"] != "tool_result" for later in following for _, block in later.blocks):
             words = f"`{name}` tool use with id `{id}` was found without a corresponding `{name}_tool_result` block"
             yield Found(turn.path, words)
+
+
+@rule(
+    "reported",
+    "the API's own text for another server tool, 2026-05 to 2026-09",
+    needs=MESSAGES,
+    blocks=("tool_search_tool_result",),
+)
+def server_result_has_call(request: Request) -> Findings:
+    """The result of a search stands behind its `server_tool_use`."""
+    called: set[str] = set()
+    for role, path, block in request.blocks:
+        if block["type"] == "server_tool_use" and role == "assistant":
+            called.add(block["id"])
+        elif block["type"] == "tool_search_tool_result" and block["tool_use_id"] not in called:
+            words = (
+                f"unexpected `tool_use_id` found in `tool_search_tool_result` blocks: {block['tool_use_id']}. Each "
+                "`tool_search_tool_result` block must have a corresponding `server_tool_use` block before it."
+            )
+            yield Found(path, words)
 
 
 @rule("docs", "Server tools", needs=("messages", "tools"), blocks=("server_tool_use",))
@@ -345,6 +367,7 @@ CONTENT_RULES: tuple[Rule, ...] = (
     error_result_says_something,
     result_content_not_null,
     server_call_not_left_open,
+    server_result_has_call,
     server_tool_declared_again,
     thinking_not_last,
     thinking_unchanged,

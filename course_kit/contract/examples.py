@@ -29,6 +29,7 @@ CALL = {"type": "tool_use", "id": "toolu_A", "name": "get_weather", "input": {"c
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_A", "content": "4 C"}
 TEXT = {"type": "text", "text": "Here it is:"}
 CACHED = {"type": "ephemeral"}
+CACHED_1H = {"type": "ephemeral", "ttl": "1h"}
 
 
 def body(*messages: Any, **fields: Any) -> dict[str, Any]:
@@ -81,6 +82,8 @@ SERVER_RESULT = {
     "tool_use_id": "srvtoolu_A",
     "content": {"type": "tool_search_tool_search_result", "tool_references": [REFERENCE]},
 }
+WEB = {"type": "web_search_20250305", "name": "web_search"}
+WEB_CALL = {**SERVER_CALL, "name": "web_search"}
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVkIGVsc2V3aGVyZQ=="}
 DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
 CITED = {"type": "text", "text": "x", "citations": [{"type": "char_location"}]}
@@ -172,6 +175,14 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "cache-breakpoints": (
         body(tools=many(5, cache_control=CACHED)),
         body(tools=[*many(4, cache_control=CACHED), WEATHER]),
+    ),
+    "cache-automatic-ttl": (
+        body(user({**TEXT, "cache_control": CACHED_1H}), cache_control=CACHED),
+        body(user({**TEXT, "cache_control": CACHED}), cache_control=CACHED),
+    ),
+    "cache-ttl-order": (
+        body(tools=[tool(cache_control=CACHED)], system=[{**TEXT, "cache_control": CACHED_1H}]),
+        body(tools=[tool(cache_control=CACHED_1H)], system=[{**TEXT, "cache_control": CACHED}]),
     ),
     "format-without-prefill": (
         body(
@@ -270,8 +281,12 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
         round_trip({"type": "tool_result", "tool_use_id": "toolu_A"}),
     ),
     "server-call-not-left-open": (
-        body(ASK, assistant(SERVER_CALL, CALL), user(RESULT, TEXT), tools=[SEARCH, WEATHER]),
         body(ASK, assistant(SERVER_CALL, CALL), user(RESULT), tools=[SEARCH, WEATHER]),
+        body(ASK, assistant(WEB_CALL, CALL), user(RESULT), tools=[WEB, WEATHER]),
+    ),
+    "server-result-has-call": (
+        body(ASK, assistant(SERVER_RESULT, CALL), user(RESULT), tools=[SEARCH, WEATHER]),
+        body(ASK, assistant(SERVER_CALL, SERVER_RESULT, CALL), user(RESULT), tools=[SEARCH, WEATHER]),
     ),
     "server-tool-declared-again": (
         body(ASK, assistant(SERVER_CALL), tools=[WEATHER]),

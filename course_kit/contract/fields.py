@@ -4,7 +4,7 @@ The types are in `shape.py`; what concerns tools is in `tooling.py`, the convers
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -216,22 +216,52 @@ def prewarm_alone(request: Request) -> Iterator[Found]:
                 yield Found("max_tokens", f"`max_tokens: 0` cannot be combined with `{name}`.")
 
 
-@rule("recorded", "request probe, 2026-09-29")
+@rule("recorded", "request probe, 2026-09-29; docs: Prompt caching")
 def cache_breakpoints(request: Request) -> Iterator[Found]:
-    """At most four blocks carry `cache_control`, over tools, system and messages."""
-    count = sum(1 for _ in _cached(request))
+    """At most four blocks carry `cache_control`, over tools, system and messages; automatic caching takes a place."""
+    count = len(request.marks) + _automatic(request)
     if count > 4:
         yield said("cache_control", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
 
 
-def _cached(request: Request) -> Iterator[Any]:
-    system = request.body.get("system")
-    places = [*request.tools, *(system if isinstance(system, list) else ())]
-    for _, _, block in request.blocks:
-        places.append(block)
-        if block["type"] == "tool_result" and isinstance(block.get("content"), list):
-            places.extend(block["content"])
-    return (place for place in places if place.get("cache_control"))
+@rule("docs", "Prompt caching")
+def cache_automatic_ttl(request: Request) -> Iterator[Found]:
+    """Automatic caching and a mark on the last block agree in their `ttl` (the API's exact words are not known)."""
+    automatic, last = request.body.get("cache_control"), _last_mark(request)
+    if automatic and last and _lifetime(automatic) != _lifetime(last):
+        yield Found("cache_control.ttl", "The last block has a `cache_control` of its own with another `ttl`.")
+
+
+@rule("reported", "the API's own text, in many reports, 2026")
+def cache_ttl_order(request: Request) -> Iterator[Found]:
+    """What is kept for an hour stands ahead of what is kept for five minutes, `ttl` left out meaning the latter."""
+    marks = list(request.marks)
+    if _automatic(request):
+        marks.append(("", request.body["cache_control"]))
+    short = False
+    for path, control in marks:
+        if _lifetime(control) == "1h" and short:
+            yield Found(
+                f"{path}.cache_control.ttl".lstrip("."),
+                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
+                "Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
+            )
+        short = short or _lifetime(control) == "5m"
+
+
+def _lifetime(control: Any) -> Any:
+    """The `ttl` of a mark; blocks that are not modelled may carry anything."""
+    return (control.get("ttl") if isinstance(control, Mapping) else None) or "5m"
+
+
+def _last_mark(request: Request) -> Any:
+    """The mark on the very last block, where automatic caching would set its own."""
+    return request.blocks[-1][2].get("cache_control") if request.blocks else None
+
+
+def _automatic(request: Request) -> bool:
+    """Does automatic caching set a mark of its own?"""
+    return bool(request.body.get("cache_control")) and not _last_mark(request)
 
 
 @rule("docs", "Structured outputs")
@@ -249,5 +279,7 @@ LATE_RULES: tuple[Rule, ...] = (
     thinking_budget,
     prewarm_alone,
     cache_breakpoints,
+    cache_automatic_ttl,
+    cache_ttl_order,
     format_without_prefill,
 )

@@ -187,7 +187,23 @@ class Request:
             found.setdefault(one[2]["type"], []).append(one)
         return found
 
+    @cached_property
+    def marks(self) -> list[tuple[str, Any]]:
+        """Every `cache_control` that stands on a tool or a block, with its path, in the order of the prompt."""
+        system = self.body.get("system")
+        found = _marked("tools", self.tools) + _marked("system", system if isinstance(system, list) else ())
+        for _, path, block in self.blocks:
+            if "cache_control" in block:
+                found.append((path, block["cache_control"]))
+            if block["type"] == "tool_result" and isinstance(block.get("content"), list):
+                found += _marked(f"{path}.content", block["content"])
+        return [(path, control) for path, control in found if control]
+
     def of_type(self, type: str, role: str | None = None) -> list[tuple[str, Block]]:
         """The blocks of one type with their paths, in every turn or in those of one role."""
         found = self.blocks_by_type.get(type, ())
         return [(path, block) for its_role, path, block in found if role in (None, its_role)]
+
+
+def _marked(path: str, parts: Iterable[Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    return [(f"{path}.{index}", part["cache_control"]) for index, part in enumerate(parts) if "cache_control" in part]

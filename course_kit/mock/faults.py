@@ -1,8 +1,9 @@
 """Faults: what a provider and a network do on a bad day, on purpose and the same each time.
 
-A fault acts at one of three places, and the application calls all three:
+A fault acts at one of four places, and the application asks at all of them:
 
     fault.answer(request_id)             instead of the model: an error status, before anything is generated
+    fault.on_search()                    a tool search of the server's: an error code inside a 200
     fault.on_message(message)            the model's turn: cut by `max_tokens`, or a refusal
     fault.on_answer(answer, streamed)    the bytes: late, broken off, silent, cut into odd pieces
 
@@ -17,6 +18,7 @@ from random import Random
 from typing import Any, Literal
 
 from course_kit.contract.streaming import encode_event, input_json
+from course_kit.mock.tool_search import ERROR_CODES
 from course_kit.mock.wire import ERROR_TYPES, Answer, error_answer, error_body
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "fault_for",
     "max_tokens",
     "refusal",
+    "search_error",
     "seeded",
     "stall",
     "status",
@@ -46,6 +49,10 @@ class Fault:
 
     def answer(self, request_id: str) -> Answer | None:
         """The answer to give instead of asking the model, or None."""
+        return None
+
+    def on_search(self) -> str | None:
+        """The error code that every tool search of this reply meets, or None."""
         return None
 
     def on_message(self, message: dict[str, Any]) -> tuple[dict[str, Any], dict[int, str]]:
@@ -104,6 +111,26 @@ def status(
     `error_code` goes into `error.details`; `should_retry` overrides the SDK's own rule for the status.
     """
     return Status(code, retry_after, message, error_code, should_retry)
+
+
+# ── A search of the server's ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class SearchError(Fault):
+    code: str
+
+    def __post_init__(self) -> None:
+        if self.code not in ERROR_CODES:
+            raise ValueError(f"{self.code!r} is no error of a tool search: give one of {', '.join(ERROR_CODES)}.")
+
+    def on_search(self) -> str | None:
+        return self.code
+
+
+def search_error(code: str = "unavailable") -> Fault:
+    """Every tool search of the reply fails with this code, inside a 200: `search_error("too_many_requests")`."""
+    return SearchError(code)
 
 
 # ── The model's turn ─────────────────────────────────────────────────────────────────────────────────────────────────

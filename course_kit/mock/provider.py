@@ -12,9 +12,10 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 from jiter import from_json
@@ -24,13 +25,18 @@ from course_kit.contract.rules import Violation
 from course_kit.contract.streaming import encode_stream, stream_events
 from course_kit.contract.transport import Incoming, check_transport, endpoint_of
 
+from .batches import Batches, is_batch_address
+from .caching import CacheUse, PromptCache
 from .catalogue import catalogue
 from .faults import Fault, Faults, check_faults, fault_for
 from .memory import MEMORY_RULES, Memory
+from .openai import OpenAIInterfaces, async_openai_client, openai_client, openai_endpoint
+from .prompt_changes import cache_miss_reason
 from .reply import finished
 from .report import Report, report_on
 from .scripted import Draft, as_model
-from .usage import CacheUse, PromptCache, cache_miss_reason, count_tokens
+from .tool_search import Reply, reply_with_search
+from .usage import count_tokens
 from .wire import Answer, error_answer, make_id
 
 __all__ = ["Exchange", "MockProvider"]
@@ -44,8 +50,9 @@ class Exchange:
     """One request and what became of it. Keys are never kept.
 
     `reply` is the message that was sent, `violation` the rule that refused the request, `at` the monotonic clock in
-    seconds when the request came (for `retry-after`), `digest` that of the body's bytes. The body is kept as bytes and
-    read when it is asked for: thousands of requests stay small.
+    seconds when the request came (for `retry-after` and the prompt cache), `digest` that of the body's bytes,
+    `readings` how each reading of the prompt used the cache (one, and one more for each tool search). The body is kept
+    as bytes and read when it is asked for: thousands of requests stay small.
     """
 
     number: int
@@ -61,8 +68,13 @@ class Exchange:
     reasons: list[str] = field(default_factory=list)
     violation: Violation | None = None
     fault: Fault | None = None
-    cache: CacheUse | None = None
+    readings: tuple[CacheUse, ...] = ()
     retry_after: float | None = None
+
+    @property
+    def cache(self) -> CacheUse | None:
+        """All readings of the prompt together, as `usage` says it; None where the model was not asked."""
+        return reduce(add, self.readings) if self.readings else None
 
     @cached_property
     def body(self) -> dict[str, Any]:
@@ -79,6 +91,7 @@ class MockProvider:
 
     `model` is `Scripted([...])`, `Simulated(...)`, a list of replies or a function of the request; left out, it is
     `Simulated()`. `faults` is a schedule of `faults.py`. `strictness` is that of `check_request`. Ids depend on `seed`.
+    `clock` gives the seconds by which the prompt cache forgets.
     """
 
     def __init__(
@@ -88,6 +101,7 @@ class MockProvider:
         faults: Faults = None,
         strictness: str | Mapping[str, bool] = "default",
         seed: int = 0,
+        clock: Callable[[], float] = time.monotonic,
     ):
         if model is None:
             from .simulated import Simulated
@@ -97,6 +111,7 @@ class MockProvider:
         self.faults = check_faults(faults)
         self.strictness = strictness
         self.seed = seed
+        self.clock = clock
         self.requests: list[Exchange] = []
         # The rules of the protocol know nothing of what the provider remembers.
         named = isinstance(strictness, Mapping)
@@ -104,6 +119,8 @@ class MockProvider:
         check_request({}, strictness=self._rules)  # a misspelt rule is named here, not at the first request
         self._cache = PromptCache()
         self._memory = Memory()
+        self._batches = Batches(self.handle)
+        self._openai = OpenAIInterfaces(seed)
         self._lock = threading.Lock()
 
     # Clients of the real SDK, in this process or over a port.
@@ -125,6 +142,14 @@ class MockProvider:
 
         http_client = anthropic.DefaultAsyncHttpxClient(transport=Transport(self.handle))
         return anthropic.AsyncAnthropic(**{"api_key": "not-a-key", "http_client": http_client, **options})
+
+    def openai_client(self, **options: Any) -> Any:
+        """An `openai.OpenAI` client that talks to the same models by OpenAI's two interfaces."""
+        return openai_client(self.handle, **options)
+
+    def async_openai_client(self, **options: Any) -> Any:
+        """The same as an `openai.AsyncOpenAI` client."""
+        return async_openai_client(self.handle, **options)
 
     def serve(self, port: int = 0) -> Any:
         """The same application over HTTP on 127.0.0.1, in a thread: a context manager with `.url`."""
@@ -150,7 +175,7 @@ class MockProvider:
             shown = {name: "(not kept)" if name in SECRET_HEADERS else value for name, value in headers.items()}
             request_id = make_id("req_011", self.seed, number)
             digest = hashlib.sha256(body).hexdigest()
-            exchange = Exchange(number, request_id, method, path, shown, body, time.monotonic(), digest)
+            exchange = Exchange(number, request_id, method, path, shown, body, self.clock(), digest)
             exchange.fault = fault_for(self.faults, number)
             self.requests.append(exchange)
         try:
@@ -165,11 +190,17 @@ class MockProvider:
         return answer
 
     def _answer(self, exchange: Exchange, incoming: Incoming) -> Answer:
-        if violation := check_transport(incoming):
+        if openai_endpoint(incoming.path):
+            return self._openai.answer(self.model, exchange, incoming)
+        of_a_batch = is_batch_address(incoming.path)
+        if violation := self._batches.violation(incoming) if of_a_batch else check_transport(incoming):
             return self._refused(exchange, violation)
         fault = exchange.fault or Fault()
         if answer := fault.answer(exchange.request_id):
             return answer
+        if of_a_batch:
+            answer = self._batches.answer(incoming, exchange.request_id, lambda body: self._json(exchange, body))
+            return fault.on_answer(answer, False)
         endpoint = endpoint_of(incoming.path)
         if endpoint == "/v1/models":
             status, found = catalogue(incoming.path)
@@ -190,11 +221,15 @@ class MockProvider:
         return violation or self._memory.first_violation(body, self.strictness)
 
     def _message(self, exchange: Exchange, body: dict[str, Any], fault: Fault) -> Answer:
-        draft = self.model.reply(body) if body["max_tokens"] else Draft([])
+        draft, prompts = Reply(Draft([]), [body])
+        if body["max_tokens"]:
+            failure = fault.on_search()
+            draft, prompts = reply_with_search(self.model, body, self.seed, exchange.digest, failure=failure)
         with self._lock:
-            exchange.cache = self._cache.use(body)
+            exchange.readings = tuple(self._cache.use(prompt, exchange.at) for prompt in prompts)
         exchange.reasons = draft.reasons
-        message, raw_inputs = finished(draft, body, exchange.cache, self.seed, exchange.digest)
+        used = reduce(add, exchange.readings)
+        message, raw_inputs = finished(draft, body, used, self.seed, exchange.digest)
         if "diagnostics" in body:
             message["diagnostics"] = self._diagnostics(body)
         message, cut_inputs = fault.on_message(message)
@@ -205,6 +240,8 @@ class MockProvider:
         eager = {tool.get("name") for tool in body.get("tools") or () if tool.get("eager_input_streaming")}
         seed, raw_inputs = f"{self.seed}:{exchange.digest}", raw_inputs | cut_inputs
         events = stream_events(message, seed=seed, eager=eager, raw_inputs=raw_inputs)
+        if len(exchange.readings) > 1:  # it begins before the first search: what was read later is told at the end
+            events[0]["message"]["usage"] |= exchange.readings[0].usage()
         headers = self._headers(exchange, "text/event-stream; charset=utf-8")
         return Answer(200, tuple(encode_stream(events, seed=exchange.digest)), headers)
 

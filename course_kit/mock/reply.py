@@ -11,9 +11,10 @@ from course_kit.contract import models, thinking
 from course_kit.contract.messages import Block
 from course_kit.contract.rules import Request
 
+from .caching import CacheUse
 from .faults import max_tokens
 from .scripted import Draft
-from .usage import CacheUse, estimate
+from .usage import estimate
 from .wire import make_id
 
 __all__ = ["finished"]
@@ -27,7 +28,8 @@ def finished(
     content = [_complete(block, body, *key, index) for index, block in enumerate(blocks)]
     content, sequence = _until_stop_sequence(content, body.get("stop_sequences") or ())
     calls = any(block["type"] == "tool_use" for block in content)
-    costs = [estimate(block) for block in content]
+    # What the server found is read with the rest of the prompt, not written by the model.
+    costs = [0 if block["type"] == "tool_search_tool_result" else estimate(block) for block in content]
     thought = sum(cost for cost, block in zip(costs, content, strict=True) if block["type"] == "thinking")
     usage = {
         **cache.usage(),

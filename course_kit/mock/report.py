@@ -9,22 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_kit.contract.messages import content_blocks, merge_turns, tool_result_blocks, tool_use_blocks
-from course_kit.contract.thinking import without_cache_control
+
+from .findings import Finding, blocks_of, continued, field_of, messages_of
+from .report_prompt import PROMPT_JUDGES
 
 if TYPE_CHECKING:
     from .provider import Exchange
 
 __all__ = ["Finding", "Report", "report_on"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing to mend: the number of the request, a short id, a sentence, and where it is explained."""
-
-    request: int
-    rule: str
-    message: str
-    lesson: str
 
 
 @dataclass(frozen=True)
@@ -109,7 +101,7 @@ def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     ended: dict[str, str] = {}
     for one in exchanges:
-        for block in _blocks(one):
+        for block in blocks_of(one):
             # Told once; and an error result that tells the model about the cut is the right answer.
             if block.get("type") == "tool_result" and not block.get("is_error"):
                 if why := ended.pop(str(block.get("tool_use_id")), None):
@@ -123,7 +115,7 @@ def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     sent: dict[str, Mapping[str, Any]] = {}
     for one in exchanges:
-        for block in _blocks(one):
+        for block in blocks_of(one):
             original = sent.get(str(block.get("id"))) if block.get("type") == "tool_use" else None
             if original and (block.get("input"), block.get("name")) != (original["input"], original["name"]):
                 del sent[original["id"]]
@@ -132,32 +124,18 @@ def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         sent |= {block["id"]: block for block in tool_use_blocks(one.reply or {})}
 
 
-def tools_moved(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
-    for before, one in _continued(exchanges):
-        old, new = (without_cache_control(_field(each, "tools", [])) for each in (before, one))
-        if json.dumps(old) == json.dumps(new):
-            continue
-        same = sorted(map(_sorted_json, old)) == sorted(map(_sorted_json, new))
-        rule, words = (
-            ("tools-reordered", "the same tools in another order: the prompt cache starts anew")
-            if same
-            else ("tools-changed", "other tools than in the turn before: the prompt cache starts anew")
-        )
-        yield Finding(one.number, rule, words, "07")
-
-
 def forced_for_ever(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
-    for before, one in _continued(exchanges):
-        choice = _field(one, "tool_choice", {})
+    for before, one in continued(exchanges):
+        choice = field_of(one, "tool_choice", {})
         if choice.get("type") in ("any", "tool") and choice == before.body.get("tool_choice"):
-            if tool_result_blocks(_messages(one)[-1]):
+            if tool_result_blocks(messages_of(one)[-1]):
                 words = "the same call is forced again after its result: a model that must call never ends"
                 yield Finding(one.number, "forced-again", words, "01")
 
 
 def stack_trace_sent(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for one in exchanges:
-        for block in tool_result_blocks(_messages(one)[-1]) if _messages(one) else ():
+        for block in tool_result_blocks(messages_of(one)[-1]) if messages_of(one) else ():
             if "Traceback (most recent call last)" in json.dumps(block.get("content")):
                 words = "a stack trace was sent to the model: it costs tokens, leaks paths, and says not what to do"
                 yield Finding(one.number, "stack-trace", words, "04")
@@ -170,9 +148,9 @@ JUDGES: tuple[Judge, ...] = (
     result_order,
     ran_a_cut_turn,
     echo_changed,
-    tools_moved,
     forced_for_ever,
     stack_trace_sent,
+    *PROMPT_JUDGES,
 )
 
 
@@ -196,27 +174,6 @@ def lesson_of(rule: str) -> str:
     return "01"
 
 
-def _messages(one: "Exchange") -> list[Mapping[str, Any]]:
-    """The messages of a request, as far as they can be read at all."""
-    messages = _field(one, "messages", [])
-    return [m for m in messages if isinstance(m, dict) and isinstance(m.get("role"), str) and _readable(m)]
-
-
-def _readable(message: Mapping[str, Any]) -> bool:
-    content = message.get("content")
-    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(b, dict) for b in content))
-
-
-def _field(one: "Exchange", name: str, default: Any) -> Any:
-    """A field of the body, or the default where it is missing or of another type."""
-    value = one.body.get(name)
-    return value if isinstance(value, type(default)) else default
-
-
-def _blocks(one: "Exchange") -> list[Mapping[str, Any]]:
-    return [block for message in _messages(one) for block in content_blocks(message)]
-
-
 def _text(one: "Exchange") -> str:
     """What makes two requests equal: address, version and body; of a body that cannot be read, its digest."""
     version = one.headers.get("anthropic-version"), one.headers.get("anthropic-beta")
@@ -232,7 +189,7 @@ def _last_results(
 ) -> Iterator[tuple["Exchange", Mapping[str, Any], list[Mapping[str, Any]]]]:
     """Each request that ends in results: with the turn that called and the user messages that answer."""
     for one in exchanges:
-        messages = _messages(one)
+        messages = messages_of(one)
         tail: list[Mapping[str, Any]] = []
         for message in reversed(messages):
             if message["role"] != "user":
@@ -241,16 +198,3 @@ def _last_results(
         before = messages[: len(messages) - len(tail)]
         if before and any(tool_result_blocks(message) for message in tail):
             yield one, merge_turns(before)[-1], tail
-
-
-def _continued(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Exchange", "Exchange"]]:
-    """Pairs of requests of which the second goes on with the conversation of the first."""
-    seen: list[tuple[Exchange, list[Any]]] = []
-    for one in exchanges:
-        messages = without_cache_control(_messages(one))
-        for before, earlier in reversed(seen):
-            if len(messages) > len(earlier) and messages[: len(earlier)] == earlier:
-                yield before, one
-                break
-        if messages and not one.violation:
-            seen.append((one, messages))

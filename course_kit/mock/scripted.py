@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from course_kit.contract.messages import Block
 from course_kit.errors import ScriptExhausted
 
-__all__ = ["Draft", "Model", "Scripted", "as_model", "call", "draft"]
+__all__ = ["Draft", "Model", "Scripted", "as_model", "call", "draft", "search"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,21 @@ class Model(Protocol):
 def call(name: str, input: dict[str, Any] | None = None, /, **inputs: Any) -> Block:
     """A call for a script; the mock gives it an id. `call("get_weather", city="Oslo")`"""
     return {"type": "tool_use", "name": name, "input": {**(input or {}), **inputs}}
+
+
+def search(query: str | None = None, /, *, pattern: str | None = None, limit: int | None = None) -> Block:
+    """A tool search for a script, by words or by a regular expression: `search("weather")`, `search(pattern="get_.*")`.
+
+    The mock runs it, and the next step of the script goes on in the same reply.
+    """
+    if (query is None) == (pattern is None):
+        raise TypeError('Give a query or a pattern: search("weather") or search(pattern="get_.*").')
+    kind, input = ("bm25", {"query": query}) if pattern is None else ("regex", {"pattern": pattern})
+    return {
+        "type": "server_tool_use",
+        "name": f"tool_search_tool_{kind}",
+        "input": {**input, **({} if limit is None else {"limit": limit})},
+    }
 
 
 def draft(step: Any) -> Draft:
@@ -62,7 +77,8 @@ def draft(step: Any) -> Draft:
 class Scripted:
     """A model that gives prepared replies, one for each request: `Scripted([call("add", a=2, b=3), "It is 5."])`.
 
-    A step may be a function of the request. When the script is over, `ScriptExhausted` is raised where the mock is
+    A step may be a function of the request. A step that ends in a `search` is followed by the next one in the same
+    reply. When the script is over, `ScriptExhausted` is raised where the mock is
     in process, so a loop that asks once too often is noticed.
     """
 

@@ -162,7 +162,7 @@ class Simulated:
         calls, problem = [], "I cannot call a tool here, so I answer in words."
         if (turn.choice["type"] == "any" and turn.tools) or (turn.choice["type"] == "tool" and turn.all_tools):
             calls = self._forced(turn, why)
-        elif turn.choice["type"] == "auto" and turn.tools:
+        elif turn.choice["type"] == "auto" and (turn.tools or turn.search):
             calls, problem = self._calls(turn, why)
         if turn.choice.get("disable_parallel_tool_use") or not self.settings.parallel:
             calls = calls[:1]
@@ -191,6 +191,8 @@ class Simulated:
 
     def _plan(self, text: str, turn: Turn, why: list[str]) -> list[Choice]:
         """The calls that a text asks for, in its order: one for each part that has a tool of its own."""
+        if not turn.tools:
+            return []
         steps = self._steps(text, turn)
         if len(steps) < 2:
             whole = self._rank(text, turn, turn.texts(text))
@@ -288,6 +290,9 @@ class Simulated:
 
     def _search_for_a_tool(self, turn: Turn, why: list[str]) -> list[Block]:
         """Where nothing fits, a tool whose name says that it finds tools."""
+        if turn.search:
+            why.append("nothing fits: the server may know a tool that does")
+            return [turn.search]
         finders = [tool for tool in turn.tools if "tool" in words(tool["name"])]
         why += [f"nothing fits: {tool['name']} may know a tool that does" for tool in finders[:1]]
         return [call(tool["name"], free_text(tool, turn.text)) for tool in finders[:1]]

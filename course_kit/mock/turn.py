@@ -13,6 +13,7 @@ from course_kit.contract.messages import content_blocks, merge_turns, text_of, t
 from .filling import day_of
 from .inputs import Text
 from .spans import DATE, READ, words
+from .tool_search import loaded, search_call
 
 __all__ = ["Made", "Turn", "flat", "named_in", "quote"]
 
@@ -33,7 +34,7 @@ class Turn:
     def __init__(self, request: Mapping[str, Any]):
         turns = merge_turns(request.get("messages") or ())
         self.all_tools = [tool for tool in request.get("tools") or () if "input_schema" in tool]
-        found = {name for turn in turns for name in _referenced(content_blocks(turn))}
+        found = loaded(request)
         self.tools = [tool for tool in self.all_tools if not tool.get("defer_loading") or tool["name"] in found]
         self.said: Mapping[str, Any] = {}  # the words of each definition, once `simulated.py` has read them
         self.by_name = {tool["name"]: tool for tool in self.tools}
@@ -44,6 +45,7 @@ class Turn:
         start = max((i for i in told if turns[i]["content"][0]["type"] != "tool_result"), default=0)
         self.text = "\n".join(text_of(turns[i]) for i in told if i >= start)
         self.earlier = [text_of(turns[i]) for i in reversed(told) if i < start]
+        self.search = search_call(request, self.text)  # the call that lets the server look for a tool, if it can
         self.made: list[Made] = []
         for before, turn in zip(turns[start:], turns[start + 1 :], strict=False):
             results = {block.get("tool_use_id"): block for block in content_blocks(turn)}
@@ -67,17 +69,6 @@ class Turn:
         for text, trust in told:
             trusted.setdefault(text[:READ], trust)
         return [Text(text, trust, self.today) for text, trust in trusted.items()]
-
-
-def _referenced(blocks: Iterable[Any]) -> Iterator[str]:
-    """The names in all `tool_reference` blocks, however deep they stand."""
-    for block in blocks:
-        if isinstance(block, Mapping):
-            if block.get("type") == "tool_reference":
-                yield block.get("tool_name", "")
-            for key in ("content", "tool_references"):
-                part = block.get(key)
-                yield from _referenced([part] if isinstance(part, Mapping) else part if isinstance(part, list) else ())
 
 
 def flat(text: str) -> str:
