@@ -28,20 +28,21 @@ ARROWS = {
     "shop_data": set(),
     "example_tools": {"contract", "harness"},
     "shop": {"contract", "harness", "shop_data", "example_tools"},
+    "catalogue": {"contract"},
     "recording": {"contract", "mock"},
     "providers": {"contract", "harness"},
     "evaluation": {"contract", "harness", "providers"},
     "client": {"contract", "harness", "mock", "providers", "recording"},
     "classroom": {
         *("contract", "harness", "mock", "providers", "evaluation"),
-        *("client", "recording", "shop", "shop_data", "example_tools"),
+        *("client", "recording", "shop", "shop_data", "example_tools", "catalogue"),
     },
 }
 ON_TOP = {"authoring", "building", "cli", "doctor", "lab", "local_setup", "tool_files"}
 HEAVY = {
     *("anthropic", "openai", "httpx", "httpx2", "pydantic", "jsonschema", "jsonschema_rs", "numpy", "pandas"),
     *("matplotlib", "ipywidgets", "IPython", "nbformat", "nbclient", "jupytext", "starlette", "uvicorn", "click"),
-    *("xllamacpp",),
+    *("anyio", "bm25s", "mcp", "tqdm", "xllamacpp"),
 }
 
 

@@ -213,3 +213,40 @@ def test_fr29_fr30_a_real_notebook_gives_the_same_outputs_twice(tmp_path, monkey
     assert plain[9] == "Exercise 900.1: not yet. `one` raised KeyError: 0 (line 2: `return {}[n]`)"
     assert plain[10].startswith("Hint 1 of 1 for exercise 900.1: Add.")
     assert not any(output.output_type in ("error", "stream") for cell in first for output in cell)
+
+
+# The picture of lesson 04.
+
+
+class Found:
+    """As `recover` gives it."""
+
+    def __init__(self, share, calls):
+        self.share, self.calls, self.interval = share, calls, (share / 2, (1 + share) / 2)
+
+
+def test_recovery_has_a_point_for_each_text_in_both_panels():
+    figure = plots.plot_recovery(
+        {
+            "ours": {"failed": Found(0.0, 3.0), "hint": Found(0.75, 1.8)},
+            "theirs": {"failed": Found(0.0, 3.0), "hint": Found(0.5, 2.0)},
+        }
+    )
+    left, right = figure.axes
+    assert [list(line.get_xdata()) for line in left.lines] == [[0.0, 0.75], [0.0, 0.5]]
+    assert [list(line.get_xdata()) for line in right.lines] == [[3.0, 1.8], [3.0, 2.0]]
+    assert len({line.get_marker() for line in left.lines}) == 2
+    assert [line.get_markerfacecolor() for line in left.lines] == [plots.LINES[0][0], "white"]
+    assert [label.get_text() for label in left.get_yticklabels()] == ["failed", "hint"]
+    [interval] = left.collections  # of the first voice alone
+    assert [path.vertices[:, 0].tolist() for path in interval.get_paths()] == [[0.0, 0.5], [0.375, 0.875]]
+    assert figure.description == (
+        "Calls put right and calls made, simulated, by error text. "
+        "ours: failed 0% with 3.0 calls, hint 75% with 1.8 calls. "
+        "theirs: failed 0% with 3.0 calls, hint 50% with 2.0 calls."
+    )
+
+
+def test_recovery_of_one_voice_needs_no_legend():
+    figure = plots.plot_recovery({"ours": {"failed": Found(0.0, 3.0)}})
+    assert figure.legends == []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("plot_accuracy", "plot_cumulative_tokens", "plot_endings", "plot_mask", "plot_messages", "plot_similarity"),
-    *("plot_trials", "png", "show"),
+    *("plot_recovery", "plot_speed_up", "plot_timeline", "plot_trials", "png", "show"),
 ]
 
 # Okabe and Ito's colours, which people who see colours differently can tell apart too.
@@ -191,6 +191,42 @@ def _nine_in_ten(values: Sequence[float]) -> tuple[float, float]:
     return ordered[round(0.05 * (len(ordered) - 1))], ordered[round(0.95 * (len(ordered) - 1))]
 
 
+def plot_recovery(measured: Mapping[str, Mapping[str, Any]]) -> "Figure":
+    """What an error text is worth: `{"the course": {"failed": recover(…), "field and hint": recover(…)}}`.
+
+    On the left the share of calls put right, on the right the calls made, a row for each text. The first voice is
+    filled and has its 95 % interval over requests; the others are hollow, each with a marker of its own.
+    """
+    from matplotlib import pyplot
+
+    texts = list(dict.fromkeys(text for one in measured.values() for text in one))
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8.6, 1.4 + 0.6 * len(texts)), sharey=True)
+    told = []
+    for number, (voice, found) in enumerate(measured.items()):
+        colour, marker = LINES[number % len(LINES)]
+        face = colour if number == 0 else "white"
+        look = {"color": colour, "marker": marker, "markerfacecolor": face, "linestyle": "", "markersize": 8}
+        shift = 0.5 * (number / max(len(measured) - 1, 1) - 0.5) if len(measured) > 1 else 0.0
+        rows = [texts.index(text) + shift for text in found]
+        left.plot([one.share for one in found.values()], rows, label=voice, **look)
+        right.plot([one.calls for one in found.values()], rows, **look)
+        if number == 0:
+            left.hlines(rows, *zip(*(one.interval for one in found.values()), strict=True), color=colour, linewidth=1)
+        each = ", ".join(f"{text} {one.share:.0%} with {one.calls:.1f} calls" for text, one in found.items())
+        told.append(f"{voice}: {each}")
+    left.set_yticks(range(len(texts)), texts)
+    left.set(xlim=(-0.04, 1.04), ylim=(len(texts) - 0.5, -0.5), xlabel="calls put right (simulated)")
+    left.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    right.set(xlim=(0, None), xlabel="calls for one request (simulated)")
+    for ax in (left, right):
+        ax.grid(axis="x", alpha=0.3)
+    if len(measured) > 1:
+        figure.legend(loc="lower center", ncols=len(measured), frameon=False)
+    figure.tight_layout(rect=(0, 0.09 if len(measured) > 1 else 0, 1, 1))
+    figure.description = f"Calls put right and calls made, simulated, by error text. {'. '.join(told)}."
+    return figure
+
+
 def plot_accuracy(series: Mapping[str, Mapping[str, Any]], title: str = "", ax: "Axes | None" = None) -> "Axes":
     """Shares of right picks with their intervals: `{"the ten": {"start": measure(…), "name": measure(…)}}`.
 
@@ -257,6 +293,70 @@ def plot_similarity(
     ax.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5), title=title or "How alike the definitions are")
     ranked = "; ".join(f"{pair} {value:.2f}" for value, pair in sorted(pairs, reverse=True)[:3])
     ax.description = f"A map of how alike {len(names)} definitions are, 0 to 1. The closest pairs: {ranked}."
+    return ax
+
+
+# Who ran when: what a call was, with its colour and hatch.
+CALLS = {"read": ("#56B4E9", ""), "write": ("#E69F00", "//"), "failed": ("#D55E00", "xx")}
+
+
+def plot_timeline(recorders: Mapping[str, Any]) -> "Figure":
+    """Who ran when, a panel for each run: `plot_timeline({"limit 1": recorder, "limit 5": other})`.
+
+    A bar for each call, from its beginning to its end in seconds; all panels have the same scale.
+    """
+    from matplotlib import pyplot
+
+    bars = {title: recorder.bars for title, recorder in recorders.items()}
+    heights = [max(len(one), 1) for one in bars.values()]
+    figure, panels = pyplot.subplots(
+        len(bars),
+        1,
+        figsize=(7.5, 0.6 * len(bars) + 0.2 * sum(heights)),
+        sharex=True,
+        squeeze=False,
+        height_ratios=heights,
+    )
+    drawn, told = {}, []
+    for ax, (title, recorder) in zip(panels[:, 0], recorders.items(), strict=True):
+        for row, bar in enumerate(bars[title]):
+            colour, hatch = CALLS[bar.kind]
+            drawn[bar.kind] = ax.barh(
+                row, bar.end - bar.begin, 0.75, bar.begin, color=colour, hatch=hatch, edgecolor="black", linewidth=0.7
+            )
+        ax.set_yticks(range(len(bars[title])), [bar.label for bar in bars[title]], fontsize=8)
+        ax.set_title(title, loc="left", fontsize=10)
+        ax.invert_yaxis()
+        ax.grid(axis="x", alpha=0.3)
+        rounds = f"{recorder.rounds} round{'' if recorder.rounds == 1 else 's'}"
+        told.append(f"{title}: {len(bars[title])} calls, at most {recorder.most} at once, {rounds}")
+    panels[-1, 0].set(xlabel="seconds since the first call began", xlim=(0, None))
+    if len(drawn) > 1:
+        figure.legend(drawn.values(), drawn, loc="lower center", ncols=len(drawn), frameon=False)
+    figure.tight_layout(rect=(0, 0.06 if len(drawn) > 1 else 0, 1, 1))
+    figure.description = f"A bar for each call, from its beginning to its end. {'. '.join(told)}."
+    return figure
+
+
+def plot_speed_up(count: int, measured: Mapping[int, float], ax: "Axes | None" = None) -> "Axes":
+    """How much faster `count` equal reads are with so many at once: the ideal as stairs, what was measured as points.
+
+    `plot_speed_up(20, {2: 2.0, 5: 4.67})`; the ideal is count / ceil(count / limit).
+    """
+    ax = ax if ax is not None else _new_axes()
+    limits = range(1, count + 1)
+    ideal = [count / -(-count // limit) for limit in limits]
+    ax.step(limits, ideal, where="post", color=LINES[0][0], label="ideal")
+    ax.plot(list(measured), list(measured.values()), linestyle="", color=LINES[1][0], marker="s", label="measured")
+    ax.set(title=f"{count} equal reads of one turn", xlabel="limit: how many at once", ylabel="times faster")
+    ax.set(xlim=(0, count + 1), ylim=(0, None))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False)
+    steps = [limit for limit in limits if limit == 1 or ideal[limit - 1] > ideal[limit - 2]]
+    stairs = ", ".join(f"{ideal[limit - 1]:.3g} times from {limit}" for limit in steps)
+    points = ", ".join(f"{times:.3g} with limit {limit}" for limit, times in measured.items())
+    ax.description = f"Stairs of the ideal speed-up of {count} reads by limit: {stairs}. Measured: {points}."
     return ax
 
 

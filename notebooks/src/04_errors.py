@@ -1,0 +1,823 @@
+# %% [markdown]
+# # 04 · Round-tripping errors
+#
+# You will tell a model about the same mistake in four ways, and count how often it puts the call right.
+#
+# After this lesson you can
+#
+# - **return** every failure to the model as a result, so that no run dies and no call vanishes,
+# - **write** an error text that leads to a better call, and measure what it is worth,
+# - **decide** who can act on a failure: the model, a person, or you,
+# - **cap** what a failing tool may cost,
+# - **tell** a cut call from a broken one.
+#
+# About 85 minutes, with a good place to stop in the middle. The exercises come on top. Lessons 01 to 03 come before.
+
+# %% tags=["setup"]
+import json
+
+import anthropic
+
+from course_kit import DEFAULT_MODEL, MockProvider, Simulated, call, check_tool_input, open_shop, quiz, run_agent, show
+
+shop = open_shop()
+client = MockProvider(Simulated()).client()
+
+# %% [markdown]
+# ## One minute: what do you remember?
+
+# %% tags=["quiz"]
+quiz("04.recall")
+
+# %% [markdown]
+# ## A service that dies, and a call that vanishes
+#
+# A small service knows what was paid for two orders. A customer asks about a third: two digits are swapped.
+
+# %%
+PAID = {"ORD-20260917": 1999, "ORD-20260914": 10500}
+
+
+def paid_for(order_id):
+    return {"paid_cents": PAID[order_id]}
+
+
+PAID_FOR = {
+    "name": "paid_for",
+    "description": "Say how much was paid for an order.",
+    "input_schema": {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
+}
+question = {"role": "user", "content": "How much was paid for order ORD-20260971?"}
+
+# %% [markdown]
+# The model writes a call. There is nothing wrong with it. **Guess:** what happens when your program runs it?
+
+# %%
+reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=[question])
+wanted = next(block for block in reply.content if block.type == "tool_use")
+print(wanted.name, wanted.input)
+try:
+    paid_for(**wanted.input)
+except KeyError as error:
+    print("Without this `except`, the program ends here. KeyError:", error)
+
+# %% [markdown]
+# An exception that leaves the loop ends the whole task. The customer sees nothing. The model, which could have asked for
+# the number again, learns nothing.
+#
+# What can you send instead? This helper sends the conversation with your answer to the call. It prints what the API says
+# and what the model does next.
+
+
+# %%
+def answer(*blocks):
+    turns = [question, reply.to_param(), {"role": "user", "content": list(blocks)}]
+    try:
+        said = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=turns)
+    except anthropic.BadRequestError as error:
+        print(error.status_code, error.body["error"]["message"])
+    else:
+        last = said.content[-1]
+        print(200, f"calls {last.name} {last.input}" if last.type == "tool_use" else last.text)
+
+
+def result(content, **flag):
+    return {"type": "tool_result", "tool_use_id": wanted.id, "content": content, **flag}
+
+
+# %% [markdown]
+# Four ways out that one finds in real programs. **Guess** for each: is it refused, and if not, what will the customer
+# hear?
+#
+# 1. `except KeyError: continue`. The call is skipped, a word of excuse is sent.
+# 2. The exception is swallowed, and the result is empty.
+# 3. `PAID.get(order_id, 0)`. There is always an answer.
+# 4. The result says that it is an error, and says nothing else.
+
+# %%
+answer({"type": "text", "text": "Sorry, that did not work."})
+answer(result(""))
+answer(result(json.dumps({"paid_cents": 0})))
+answer(result("", is_error=True))
+
+# %% [markdown]
+# The first and the last are refused: a call needs its result, an error needs a text. The second is accepted, and the
+# (simulated) model calls again: nothing told it that the order does not exist. The third is the worst, a false answer in
+# good order.
+#
+# What is left: a result, `is_error`, and a text. **Guess** which of these two leads to an answer for the customer:
+
+# %% tags=["item-04.1"]
+answer(result("There is no order ORD-20260971.", is_error=True))
+answer(result("There is no order ORD-20260971. Do not try again: let the user check the number.", is_error=True))
+
+# %% [markdown]
+# Both are legal. After the first the (simulated) model calls once more; after the second it turns to the user. (It has no
+# style: it quotes the text.) So the form is settled, and the words are what matters. They are the next section.
+#
+# An input that breaks the schema is treated alike: it is neither run nor raised nor dropped. What is wrong goes back.
+# (Say the model had sent `order` in place of `order_id`.)
+
+# %%
+checked = check_tool_input(PAID_FOR, {"order": "ORD-20260971"})
+answer(result(checked.text(), is_error=True))
+
+# %% [markdown]
+# One more rule of the form: only text may stand in an error. With a screenshot beside it, the API refuses the request.
+
+# %% tags=["quiz"]
+quiz("04.1")
+
+# %% [markdown]
+# ## The error is the next turn's prompt
+#
+# Now the main experiment. The desk has an old service, documented badly. Its definitions give names and types. That is
+# all the model can see:
+
+# %% tags=["item-04.2"]
+from course_kit.classroom.error_texts import DESK, REQUESTS, STRANGERS, error_texts, recover, story
+
+for definition in DESK.tools:
+    fields = definition["input_schema"]["properties"]
+    print(f"{definition['name']:13}", {name: field["type"] for name, field in fields.items()})
+
+# %% [markdown]
+# The service wants more than it says: the amount in whole cents, one of four reasons, dates like 2026-09-30. So the
+# first call of the model is wrong, through no fault of its own. `DESK.faults` is the check inside the service:
+
+# %%
+asked = [{"role": "user", "content": REQUESTS[0]}]
+first = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=DESK.tools, messages=asked)
+guess = first.content[-1].to_dict()
+print(REQUESTS[0], guess["input"], sep="\n")
+for fault in DESK.faults(guess):
+    print(fault)
+
+# %% [markdown]
+# Two faults. The service knows where (`path`), what it wanted (`expected`), what came (`received`) and what to try
+# (`hint`). How much of it do you pass on? Four programmers, four texts:
+
+
+# %%
+def failed(fault):
+    return "failed"
+
+
+def invalid_parameter(fault):
+    return "invalid parameter"
+
+
+def field_named(fault):
+    return f"`{fault.path}` is invalid"
+
+
+def field_and_hint(fault):
+    return f"`{fault.path}` must be {fault.expected}, but {fault.received} came; {fault.hint}"
+
+
+# %% [markdown]
+# `story` plays one conversation: the request, each call, and below it what the service answered, a line for each fault.
+# **Before you run it:** how often will the model call when all it reads is "failed"?
+
+# %%
+print(story(REQUESTS[0], failed))
+
+# %% [markdown]
+# The same call, three times. The model has nothing new to go on, so it does the same again, until its patience is at an
+# end. Now the field is named. **Better, or worse?**
+
+# %%
+print(story(REQUESTS[0], field_named))
+
+# %% [markdown]
+# One call only. It knows *where*, but not what would be right, and gives up sooner. And the full text:
+
+# %%
+right = story(REQUESTS[0], field_and_hint)
+print(right)
+print("\nwhy:", right.why)
+
+# %% [markdown]
+# Two calls, both faults put right at once. The error did what a better description would have done, one turn later.
+# (1999.0 is a whole number for JSON Schema: the value counts, not how it is written.)
+#
+# One request is an anecdote. Here are twelve, each with three seeds: refunds, pick-ups on a day, two orders to read.
+# `recover` counts the calls that were put right, and what they cost. **Write down your guess for the last line.**
+
+# %%
+TEXTS = {
+    "failed": failed,
+    "invalid parameter": invalid_parameter,
+    "field named": field_named,
+    "field and hint": field_and_hint,
+}
+measured = {name: recover(write) for name, write in TEXTS.items()}
+for name, found in measured.items():
+    print(f"{name:18}", found)
+
+# %% [markdown]
+# Nothing, nothing, nothing, and then most of them. And "failed" is the dearest text of all: it wins nothing and uses
+# the most calls.
+#
+# Why is it so even? Because this is a rule at work, not a language model. After an error it looks for names of inputs in
+# the text. None found: the same call again, three times at most. A name found: the words behind it are read as more
+# description of that input, and if a better value follows, it is sent. If none follows, it gives up. (The seeds agree:
+# chance has no part in these steps.)
+
+# %% [markdown]
+# Three of the twelve are not saved even by the best text. Which?
+
+# %%
+for said, share, calls in measured["field and hint"].rows:
+    if share < 1:
+        print(f"{calls:.0f} calls  {said}")
+
+# %% [markdown]
+# "Never came" is *not_received*, and the rules do not know that. "20260917" needs `ORD-` in front, and the rules copy
+# values but never compose one. A real model may well do both. So do not read 75 % as the worth of a good text. Read it as: here
+# is the step that makes the difference, and why.
+
+# %% [markdown]
+# ### In other people's words
+#
+# The course's texts and the rules that read them have the same author. That proves little. So here are the same four
+# kinds of text as others write them, put down before they were tried and not touched since. No rule was made for them.
+
+# %%
+amount_and_reason = DESK.faults(guess)
+for voice, texts in STRANGERS.items():
+    for fault in amount_and_reason:
+        print(f"{voice:12}", texts["field and hint"](fault))
+
+# %% [markdown]
+# **Guess:** in how many of the four voices does the full text still win?
+
+# %%
+from course_kit.classroom.plots import plot_recovery
+
+voices = {"the course": measured}
+for voice, texts in STRANGERS.items():
+    voices[voice] = {name: recover(write, seeds=1) for name, write in texts.items()}
+show(plot_recovery(voices))
+
+# %% [markdown]
+# (Simulated. The line: where the share on many more requests like these may lie.)
+#
+# The first three kinds come out alike in every voice. The full text wins in three voices of four, mostly by less. The JSON
+# body wins nothing: the rules read a name and the sentence behind it. (Real models mostly read JSON well.) So *say what is
+# wanted, beside the name* held. The size of the gain did not: measure it with your wording and your model.
+
+# %% tags=["quiz"]
+quiz("04.2")
+
+# %% [markdown]
+# ### All faults at once
+#
+# Many checks stop at the first fault they meet. **Guess** what that costs, in calls for each request:
+
+# %%
+print("all at once  ", recover(field_and_hint))
+print("one at a time", recover(field_and_hint, at_once=False))
+
+# %% [markdown]
+# Every fault that you keep back is another turn. With three faults, and two retries allowed (the cap, below), the run ends
+# before the model has read of the third.
+#
+# `check_tool_input`, which `run_agent` uses, tells all of them. Here is the refund tool of lesson 01 and a call with four
+# faults:
+
+# %%
+from course_kit import desk_tools
+
+desk = {tool.name: tool for tool in desk_tools(shop)}
+bad = {"order_id": "20260917", "amount_cents": 19.99, "reason": "broken", "notes": "the handle"}
+print(check_tool_input(desk["refund_order"], bad).text())
+
+# %% [markdown]
+# Each line has where, what is wanted, what came, and sometimes what to try. If the fault is no field's, the place is the
+# whole input. In a nested input the place is a path such as `items[2].qty`.
+#
+# It is the hard cases that tell a good checker. Here `target` may be one of two shapes. It says `email`, so it is meant to
+# be the first, and `to` is wrong:
+
+# %%
+import jsonschema
+
+
+def shape(kind, field):
+    properties = {"kind": {"const": kind}, field: {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": ["kind", field]}
+
+
+schema = {"type": "object", "properties": {"target": {"anyOf": [shape("email", "to"), shape("sms", "phone")]}}}
+value = {"target": {"kind": "email", "to": 42}}
+for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
+    print("jsonschema:", error.message)
+print("the kit:   ", check_tool_input(schema, value).problems[0].message)
+
+# %% [markdown]
+# The first is true, and no help. A text for a model is written for the repair.
+#
+# A **near match** says outright what was meant. Here the name of a file is a little off. (`run_tool` makes one call and
+# returns its result, whatever happens.)
+
+# %%
+import tempfile
+from pathlib import Path
+
+from course_kit import file_tools, run_tool
+
+folder = Path(tempfile.mkdtemp())
+(folder / "src").mkdir()
+(folder / "src" / "App.tsx").write_text("export {}", encoding="utf-8")
+wish = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "src/app.ts"}}
+print(run_tool(wish, file_tools(folder))["content"])
+
+# %% [markdown]
+# ### Play with it
+#
+# Choose a request, change the text, tell the model. (Without a mouse: `texts.tell("…", 1)`.) Two questions to try: what is
+# the shortest text that saves request 6? And what happens when a text names the field and says *try again*?
+
+# %%
+texts = error_texts()
+texts
+
+# %% tags=["quiz"]
+quiz("04.3")
+
+# %% [markdown]
+# **A good place to stop for today.** The [exercises](../exercises/04_errors.ipynb) 4.1 and 4.3 need no more than this.
+
+# %% [markdown]
+# ## Input that is no JSON, and input that is cut
+#
+# The SDK hands `input` over as an object. But text arrives when you join fragments of a stream yourself, when a tool has
+# `eager_input_streaming` (the server then checks nothing), and from providers that send inputs as strings (lesson 11).
+# Then one day it looks like this:
+
+# %% tags=["item-04.3"]
+raw = '{"order_id": "ORD-20260917", "amount_cents": 1999, "reason": damaged}'
+try:
+    json.loads(raw)
+except json.JSONDecodeError as error:
+    trouble = str(error)
+print(trouble)
+
+# %% [markdown]
+# Do not run it, do not mend it. Send the raw text back, so that the model sees what arrived, and say where it broke. The
+# vendor's documentation proposes the key `INVALID_JSON`. Let a library write the JSON: the raw text is full of quotes.
+
+# %%
+print('{"INVALID_JSON": "' + raw + '"}   ← by hand: no JSON either')
+print(json.dumps({"INVALID_JSON": raw, "problem": trouble}))
+
+# %% [markdown]
+# The kit's form of it, and the one text that is not broken at all: the empty one. A call without inputs streams nothing,
+# and means `{}`.
+
+# %%
+for text in (raw, ""):
+    wish = {"type": "tool_use", "id": "toolu_1", "name": "search_orders", "input": text}
+    print(run_tool(wish, [desk["search_orders"]])["content"][:230], "\n")
+
+# %% [markdown]
+# ### Cut is not broken
+#
+# A call that `max_tokens` cuts in the middle does not parse either. But is that the model's mistake? It wrote well, and
+# your limit stopped it. Tell it "invalid JSON", and it writes the same long call again, into the same limit.
+#
+# So `run_agent` asks again, once, without the cut turn and with more room. Below the first reply is cut after four
+# fifths of its call. **Guess** the `max_tokens` of the second request (the third follows the refund):
+
+# %%
+from course_kit.mock import faults
+
+refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Do NOT restock.")
+provider = MockProvider([refund, refund, "Done."], faults={1: faults.max_tokens(0.8)})
+shop.reset()
+run = run_agent(
+    provider.client(), tools=desk.values(), messages="Refund it.", max_tokens=60, approver=lambda call: True
+)
+print("max_tokens of each request:", [request.body["max_tokens"] for request in provider.requests])
+print("first reply:", provider.requests[0].reply["content"][-1]["input"])
+print("refunds:", [row["note"] for row in shop.ledger("ORD-20260917")], "| stopped:", run.stopped)
+
+# %% [markdown]
+# Look at the first reply once more: its `input` is a clean dict, though the call was cut. A lenient parser dropped the
+# broken end. It parses, it fits the schema, and the note is gone. That is why the decision falls by `stop_reason`, never
+# by "does it parse". A second cut in a row ends the run.
+
+# %% tags=["quiz"]
+quiz("04.4")
+
+# %% [markdown]
+# ## A cap
+#
+# Some failures do not heal. The service is a tool now: `@tool` takes the definition from the function, and `effect="read"`
+# says that it changes nothing. The model is a function that calls it again, whatever it reads. Without a cap, only the
+# limit of replies ends it, here 12. (`stall_after=None` switches another guard off, which you meet below.)
+
+# %% tags=["item-04.4"]
+from course_kit import tool
+
+
+@tool(effect="read")
+def paid_for(order_id: str) -> dict:
+    """Say how much was paid for an order."""
+    return {"paid_cents": PAID[order_id]}
+
+
+stubborn = MockProvider(lambda request: call("paid_for", order_id="ORD-20260971")).client()
+options = {"tools": [paid_for], "messages": question["content"], "max_iterations": 12, "stall_after": None}
+print(run_agent(stubborn, max_retries=100, **options))
+
+# %% [markdown]
+# Each reply carries the whole conversation, so the tokens grow faster than the calls. By default `run_agent` allows two
+# retries of a tool: a first try and two more turns in which it fails. Then the run ends. The trace stays, and whoever
+# evaluates the agent counts the case as failed.
+
+# %%
+capped = run_agent(stubborn, **options)
+print(capped)
+print(capped.trace)
+
+# %% [markdown]
+# (Read the three error lines as the model does. `KeyError` and a number: would *you* know what to do?)
+#
+# What counts as one failure? A model may call a tool three times in one turn, for three orders. **Guess:** three calls
+# fail at once, then it apologises. Does the cap end this run?
+
+# %%
+three = [call("paid_for", order_id=f"ORD-2026097{digit}") for digit in (1, 2, 3)]
+apologises = MockProvider([three, "I cannot find any of the three."]).client()
+print(run_agent(apologises, tools=[paid_for], messages="What was paid for the three?"))
+
+# %% [markdown]
+# It does not: failures of one turn count once, for the model had no chance to learn between them. A success of the tool
+# starts the count anew. A turn without the tool changes nothing.
+#
+# (And no call took the others with it: each of the three has its own result. More of that in lesson 05.)
+
+# %% tags=["quiz"]
+quiz("04.5")
+
+# %% [markdown]
+# ## Failures while it runs
+#
+# A valid call can still fail: the order does not exist, the carrier does not answer, half of the data is missing, this
+# user may not. It goes back the same way. In the kit a tool says so with `ToolError`: a code, a message, a hint, and
+# whether the same call may succeed later.
+#
+# Nora is logged in, so the shop shows her own orders only. Three paths of `query_order`:
+
+# %% tags=["item-04.5"]
+from course_kit import ToolError
+from course_kit.harness.results import error_text
+
+hers = shop.for_customer("CUS-1001")
+errors = {}
+for order_id in ("ORD-20260971", "ORD-2026917", "ORD-20260914"):
+    try:
+        hers.query_order(order_id)
+    except ToolError as error:
+        errors[order_id] = error
+        print(error_text(error), "\n")
+
+# %% [markdown]
+# Not found, malformed, not allowed. Each ends with a hint. **Guess** what the model does without it, and what it does
+# when all it reads is the code.
+
+
+# %%
+def next_step(order_id, said):
+    """What the simulated model does after `query_order` failed with this text."""
+    wish = {"type": "tool_use", "id": "toolu_1", "name": "query_order", "input": {"order_id": order_id}}
+    back = {"type": "tool_result", "tool_use_id": "toolu_1", "content": said, "is_error": True}
+    turns = [{"role": "user", "content": f"Please read order {order_id}."}]
+    turns += [{"role": "assistant", "content": [wish]}, {"role": "user", "content": [back]}]
+    tools = [desk["query_order"].definition(), desk["search_orders"].definition()]
+    last = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=turns).content[-1]
+    return f"calls {last.name}" if last.type == "tool_use" else "gives up and tells the user"
+
+
+for order_id, error in errors.items():
+    print(error.code)
+    print("  the code alone   ", next_step(order_id, error.code))
+    print("  without the hint ", next_step(order_id, error_text(ToolError(error.code, error.message))))
+    print("  with the hint    ", next_step(order_id, error_text(error)))
+
+# %% [markdown]
+# The code alone: the same call again, for `NOT_FOUND` is a word for programmers. The message ends the matter honestly.
+# The hint opens a way that the model had not thought of: look the order up. (Simulated: a tool named in an error is
+# called, unless the sentence leaves it to the user; "will fail again" keeps it from repeating.)
+
+# %% [markdown]
+# | it happened | is it an error? | what the text must say |
+# |---|---|---|
+# | time-out of a read | yes | how long you waited; the same call may succeed |
+# | time-out of a write | yes | it may or may not have taken effect: look first |
+# | half of the data came | no, a result | what is there, what is missing, how to get it |
+# | nothing matches a search | no, a result | an empty list, and how to search more widely |
+# | it worked, but the value cannot be written as JSON | no | your encoder's duty: a date, a `Decimal`, `NaN` |
+#
+# The second line costs money when it is forgotten:
+
+# %%
+sent = []
+
+
+@tool
+def send_email(address: str) -> str:
+    """Send the receipt to an address."""
+    sent.append(address)
+    raise TimeoutError("no answer from the mail server after 30 s")
+
+
+wish = {"type": "tool_use", "id": "toolu_1", "name": "send_email", "input": {"address": "nora@example.com"}}
+print(run_tool(wish, [send_email])["content"])
+print("mails that left:", len(sent))
+
+# %% [markdown]
+# The mail is out, the answer was lost. A text that says "please try again" sends it twice. Lesson 09 makes such writes
+# safe to repeat.
+
+# %% tags=["quiz"]
+quiz("04.6")
+
+# %% [markdown]
+# ## Who can act on it?
+#
+# One question decides what the model reads: *can it change what it does because of this text?* "This user may not see
+# that order" is for the model: it can tell the user, or look elsewhere. "Our key for the carrier is refused" is not:
+# nothing that it sends will change that.
+#
+# The kit keeps the answer in a table:
+
+# %% tags=["item-04.6"]
+from course_kit.harness.failures import FAILURES
+
+print(f"{'code':16} {'who acts':9} {'again?':7} {'counts?':8} meaning")
+for code, row in FAILURES.items():
+    again, counts = ("yes" if yes else "-" for yes in (row.retryable, row.counts))
+    print(f"{code:16} {row.actor:9} {again:7} {counts:8} {row.meaning}")
+
+# %% [markdown]
+# *Again?*: may the same call succeed later? *Counts?*: does it count towards the cap? A refusal by a person or by the
+# business does not: the tool works, its answer is no. Where a *person* would have to act, the model still reads all of it,
+# for it has to tell the user.
+#
+# Only the *operator's* rows shrink to one line: those of whoever runs the program. Here the database is gone. **Guess**
+# what the model reads:
+
+# %%
+import sqlite3
+
+
+@tool(effect="read")
+def read_price(product_id: str) -> str:
+    """Say what a product costs."""
+    raise sqlite3.OperationalError("unable to open /srv/desk/secret/prices.sqlite3")
+
+
+broken = MockProvider([call("read_price", product_id="PRD-101"), "I cannot say."]).client()
+run = run_agent(broken, tools=[read_price], messages="What is PRD-101?")
+event = next(event for event in run.trace.events if event["event"] == "result")
+print("the model: ", event["result"]["content"])
+print("the trace: ", event["failure"], "|", event["details"].split(" (")[0])
+
+# %% [markdown]
+# MCP, the protocol for tool servers, draws the same line: a *tool error* is a result with `isError: true`, for the model;
+# a *protocol error* is for the program. By the protocol's own words an unknown tool belongs to the second kind. In
+# practice the Python server (2.3) answers an unknown tool and bad arguments with a result, too. That is wise: the model
+# *can* act on "there is no tool of this name; there are …".
+
+# %% [markdown]
+# ## Never
+#
+# Four things that one finds in real systems. First the stack trace as a text:
+
+# %% tags=["item-04.7"]
+import traceback
+
+try:
+    hers.query_order("ORD-20260971")
+except ToolError as error:
+    trace, sentence = traceback.format_exc(), error_text(error)
+for name, text in (("the stack trace", trace), ("the sentence", sentence)):
+    print(f"{name:16}", "longer than 300:", len(text) > 300, "| names our files:", "shop.py" in text, end=" | ")
+    print("says what to try:", "search_orders" in text)
+
+# %% [markdown]
+# More tokens, names of internal files, and no hint. The second is `{"error": "operation failed"}`: it was among the
+# strangers' texts above, and won nothing.
+#
+# The third and the fourth are about what may be repeated. A customer wants 50.00 back for a cup of 19.99. The business
+# says no. **Guess** the number of calls for each way to say it:
+
+
+# %%
+def calls_when(error):
+    @tool
+    def refund_order(order_id: str, amount_cents: int) -> dict:
+        """Pay money back for an order. amount_cents: 19.99 is 1999."""
+        raise error
+
+    asked = "Please refund 50.00 for order ORD-20260917."
+    run = run_agent(client, tools=[refund_order], messages=asked, stall_after=None)
+    return sum(event["event"] == "result" for event in run.trace.events)
+
+
+no = "5000 cents are too much: 1999 were paid"
+print("a business refusal:          ", calls_when(ToolError("OVER_REFUND", no)))
+print("the same, marked retryable:  ", calls_when(ToolError("OVER_REFUND", no, retryable=True)))
+print("as a failure of the server:  ", calls_when(RuntimeError("HTTP 500 Internal Server Error")))
+
+# %% [markdown]
+# (Simulated.) What cannot succeed is asked three times when it is called retryable or dressed up as a 500. With a
+# thousand users that is a storm, and it comes when the service is at its weakest. `retryable` is a promise: set it only
+# where the same call may really succeed later.
+
+# %% tags=["quiz"]
+quiz("04.7")
+
+# %% [markdown]
+# ## The same tool, twenty times
+#
+# The complaint that is heard most. Take a patient model, the bare loop of lesson 01, and a tool that answers nothing
+# useful. How often does it call?
+
+
+# %% tags=["item-04.8"]
+def count_calls(content, is_error=False, limit=20):
+    """The loop of lesson 01 with a tool that always answers the same."""
+    patient, talk = MockProvider(Simulated(patience=100)).client(), [question]
+    for number in range(limit):
+        said = patient.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=talk)
+        if said.stop_reason != "tool_use":
+            return number
+        block = {"type": "tool_result", "tool_use_id": said.content[-1].id, "content": content, "is_error": is_error}
+        talk += [said.to_param(), {"role": "user", "content": [block]}]
+    return limit
+
+
+print("an empty answer ", count_calls(""))
+print("a bare null     ", count_calls("null"))
+print('"failed"        ', count_calls("failed", is_error=True))
+print("a reason        ", count_calls("There is no order ORD-20260971.", is_error=True))
+print("and what to do  ", count_calls("There is no order ORD-20260971. Do not try again.", is_error=True))
+
+# %% [markdown]
+# Twenty is only where we stopped counting. It is not stubbornness: the model has nothing new to go on. (Simulated: this
+# model repeats a call unless the text names an input or a tool, or says not to. A real one may stop at the bare reason;
+# do not count on it.)
+#
+# | cure | for example |
+# |---|---|
+# | a reason with its next step | "do not try again: let the user check the number" |
+# | an empty list in place of `null` | `{"orders": [], "total": 0}`, and how to search more widely |
+# | a look-up tool to ask first | `search_orders`, named in the hint |
+# | the task cut into steps | first find the order, then say what was paid |
+#
+# And a guard for the day you forget. The cap counts failures. A *stall* is the same call with the same answer, three times
+# running:
+
+
+# %%
+@tool(effect="read", name="paid_for")
+def says_nothing(order_id: str) -> None:
+    """Say how much was paid for an order."""
+
+
+patient = MockProvider(Simulated(patience=100)).client()
+print(run_agent(patient, tools=[says_nothing], messages=question["content"]).stopped)
+
+# %% [markdown]
+# An empty answer is no failure, so the cap would never have noticed it. Lesson 09 has more on stalls.
+
+# %% tags=["quiz"]
+quiz("04.8")
+
+# %% [markdown]
+# ## The same check with Pydantic
+#
+# Many Python programs describe inputs as a Pydantic model, and its `ValidationError` lists every fault with place and
+# message. That makes a good text, with two lines of your own:
+
+# %% tags=["item-04.9"]
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+
+class Refund(BaseModel):
+    order_id: str = Field(pattern="^ORD-[0-9]{8}$")
+    amount_cents: int = Field(ge=1)
+    reason: Literal["damaged", "not_received", "wrong_item", "other"]
+
+
+try:
+    Refund.model_validate({"order_id": "20260917", "amount_cents": 19.99, "reason": "broken"})
+except ValidationError as error:
+    for fault in error.errors(include_url=False):
+        print(".".join(map(str, fault["loc"])), "-", fault["msg"])
+
+# %% [markdown]
+# (`str(error)` also prints class names and addresses of web pages: tokens that help nobody.)
+#
+# **Now guess:** the model sends `"5"`, `True` and `5.0` as the amount. Which are refused?
+
+# %%
+amount = {"type": "object", "properties": {"amount_cents": {"type": "integer", "minimum": 1}}}
+for value in ("5", True, 5.0):
+    order = {"order_id": "ORD-20260917", "reason": "other", "amount_cents": value}
+    passed = check_tool_input(amount, {"amount_cents": value}).ok
+    print(f"{value!r:5} Pydantic makes it {Refund.model_validate(order).amount_cents}, the schema check says", passed)
+
+# %% [markdown]
+# Pydantic's usual mode is *lax*: it converts what can be converted. `"5"` becomes 5, `True` becomes 1, and nobody hears
+# of it. Handy for web forms. For a model's calls it hides that definition and reader disagree, and a person who approves
+# the call sees another value than the one that runs. Say `strict=True`, or check against the schema first:
+
+# %%
+try:
+    Refund.model_validate({"order_id": "ORD-20260917", "reason": "other", "amount_cents": "5"}, strict=True)
+except ValidationError as error:
+    print(error.errors(include_url=False)[0]["msg"])
+print(check_tool_input(amount, {"amount_cents": "5"}).problems[0].message)
+
+# %% [markdown]
+# (The SDK's own `@beta_tool` validates with Pydantic in lax mode. When that fails, the model reads "Invalid arguments for
+# function …" without any field, as of SDK 2.14.)
+
+# %% tags=["quiz"]
+quiz("04.9")
+
+# %% [markdown]
+# ## When it goes wrong
+#
+# | you see | look at |
+# |---|---|
+# | 400 `content cannot be empty if is_error is true` | Somebody sent `str(error)` of an exception without a message. |
+# | 400 `all content must be type text if is_error is true` | A screenshot in an error: text only. |
+# | 400 `tool_use ids were found without tool_result blocks` | A call was skipped with `continue`. Answer each one. |
+# | the program ends with `KeyError` | Nothing catches what a tool raises. |
+# | the same call again and again | Read the last result as the model does. Does it say anything? |
+# | it repairs one field, then the next, then the cap | Your check stops at the first fault. |
+# | it gives up at once | The field is named, but not what is wanted. |
+# | it repeats what the business refused | `retryable`, or a 500 for a plain no. |
+# | an amount of 1 that nobody wrote | `true`, in lax mode. |
+# | a cut call, over and over | It was answered as "invalid JSON". Ask again with more room. |
+# | `stopped` is `max_retries: …` | The trace has every text the model read. Start with the first. |
+#
+# Every complaint of the API stands in the [index](90_glossary.ipynb).
+#
+# ## The same on the live API
+#
+# The main experiment, small: one refused refund, told in the four texts. What does a real model send next? One reply each
+# proves little; repeat it before you conclude.
+
+# %% tags=["live"]
+from course_kit import announce, connect
+
+announce(tokens=8_000)
+live = connect()
+for name, write in TEXTS.items():
+    told = "\n".join(write(fault) for fault in DESK.faults(guess))
+    back = {"type": "tool_result", "tool_use_id": guess["id"], "content": told, "is_error": True}
+    turns = [*asked, {"role": "assistant", "content": [guess]}, {"role": "user", "content": [back]}]
+    last = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=DESK.tools, messages=turns).content[-1]
+    print(f"{name:18}", last.input if last.type == "tool_use" else last.text.replace("\n", " ")[:90])
+
+# %% [markdown]
+# ## Practice
+#
+# [Exercises 04](../exercises/04_errors.ipynb): write `check_tool_input` and its messages by hand, mend a service that
+# dies of `KeyError` twice, and write error texts until a model recovers.
+#
+# ## Recap
+#
+# A failure is a result: it goes back under the call's id with `is_error` and a text, whether the input did not fit, was
+# no JSON, or the tool failed while it ran. That text is the next turn's prompt, so it says where, what was wanted, what
+# came and what to try, for all faults at once. A call that `max_tokens` cut is no mistake of the model: ask again with
+# more room. What the model cannot change it reads in one line; the rest is for the trace. A cap ends what does not heal:
+# failures are counted by tool and by turn. Most loops of twenty equal calls are the answer's fault.
+#
+# New words: *error text*, *recovery*, *near match*, *retry cap*, *retryable*, *operator*, *stall*, *lax mode*. They are in
+# the [glossary](90_glossary.ipynb).
+#
+# ## Say it in one breath
+#
+# > **What does a failing tool do?** It answers. The call gets its result, marked as an error, and the text says where it
+# > failed, why, and what to try next, all faults at once. Who can act decides what the model reads: what it can change,
+# > in full; what only we can mend, in one line, with the details in the trace. And there is a cap: two retries of a
+# > tool, then the run ends and counts as failed.
+#
+# Two answers one hears:
+#
+# - *"It raises, and we log it."* The log helps you tomorrow. The model, who could have mended it in the next turn, never
+#   heard of it.
+# - *"We retry three times."* The same call, with nothing new? That is right for a line that was busy, and wrong for all
+#   the rest.
+#
+# Next come several calls in one turn (lesson 05), where one failure must not take the others with it.

@@ -1,0 +1,208 @@
+# %% [markdown]
+# # Exercises 04 · Round-tripping errors
+#
+# Three exercises, about 70 minutes. Each check runs your answer on inputs you have not seen and says what it expected.
+# `hint("4.1")` gives one hint at a time; `solution("4.1")` opens after two tries.
+#
+# The lesson: [04 · Round-tripping errors](../notebooks/04_errors.ipynb).
+
+# %% tags=["setup"]
+from course_kit import check, hint, solution
+
+# %% [markdown]
+# ## 4.1 `check_tool_input` by hand
+#
+# *Medium, core, about 30 minutes, about 30 lines.*
+#
+# `schema` is the schema of a tool's input, `value` is what came. Return a list with one dict for each fault, all faults at
+# once; an empty list if there is none. The dict has four texts:
+#
+# - `path`: the field's name; `""` if the input as a whole is no object.
+# - `expected`: what is wanted. Name the type as JSON calls it (`string`, `integer`, …), the listed values, or the bound.
+# - `received`: what came, as JSON, at most 100 characters. `"nothing"` for a missing field.
+# - `hint`: what to send instead. For `"5"` where 5 is wanted, say 5 without quotes; for a misspelt field, the name it is
+#   nearest to.
+#
+# The schemas are flat and use `type` (string, integer, number, boolean), `enum`, `minimum`, `required`, and
+# `additionalProperties: false`. JSON's booleans are no numbers, and an integer is a number too. Do not use a validator:
+# today you are one. Tell a field's fault once: if the type is wrong, look no further at it. Two helpers of the standard library: `json.dumps(value)`, and
+# `difflib.get_close_matches("gests", ["room", "guests"])`, which gives `["guests"]`.
+#
+# An example:
+
+# %%
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "room": {"enum": ["garden", "attic"]},
+        "guests": {"type": "integer", "minimum": 2},
+        "name": {"type": "string"},
+    },
+    "required": ["room", "guests"],
+    "additionalProperties": False,
+}
+VALUE = {"room": "moon", "guests": "5"}
+WANTED = [
+    {"path": "room", "expected": "one of garden, attic", "received": '"moon"', "hint": "send one of these words"},
+    {"path": "guests", "expected": "an integer", "received": '"5"', "hint": "send 5 without quotes"},
+]
+
+# %% tags=["exercise-4.1"]
+import difflib
+import json
+
+
+def check_input(schema, value):
+    """Every fault of `value`, as a list of dicts with path, expected, received and hint."""
+    # BEGIN SOLUTION
+    kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+    faults = []
+
+    def told(path, expected, came, instead):
+        came = came if len(came) <= 100 else came[:99] + "…"
+        faults.append({"path": path, "expected": expected, "received": came, "hint": instead})
+
+    if not isinstance(value, dict):
+        told("", "an object", json.dumps(value), "send one object with the fields by name")
+        return faults
+    properties = schema["properties"]
+    for name in schema.get("required", []):
+        if name not in value:
+            wanted = properties[name].get("type") or f"one of {', '.join(properties[name]['enum'])}"
+            told(name, wanted, "nothing", f"add {name}")
+    for name, came in value.items():
+        rules, shown = properties.get(name), json.dumps(came, ensure_ascii=False)
+        if rules is None:
+            near = difflib.get_close_matches(name, properties)
+            told(name, "no such field", shown, f"do you mean {near[0]}?" if near else "leave it out")
+            continue
+        kind = rules.get("type")
+        fits = kind is None or isinstance(came, kinds[kind])
+        if isinstance(came, bool) and kind != "boolean":
+            fits = kind is None
+        if not fits:
+            quoted = kind in ("integer", "number") and isinstance(came, str)
+            told(name, kind, shown, f"send {came} without quotes"[:80] if quoted else f"send one of type {kind}")
+        elif "enum" in rules and came not in rules["enum"]:
+            told(name, f"one of {', '.join(rules['enum'])}", shown, "send one of these words")
+        elif "minimum" in rules and came < rules["minimum"]:
+            told(name, f"at least {rules['minimum']}", shown, f"send {rules['minimum']} or more")
+    return faults
+    # END SOLUTION
+
+
+# %%
+check("4.1", check_input)
+
+# %% [markdown] tags=["solution"]
+# `told` is the only place where a fault is written down, so none of the four parts can be forgotten, and the cut is made
+# once. A wrong type ends the look at a field: whether `"5"` is at least 2 is no sensible question. What is left out here is
+# nesting, and it changes little: the path grows (`guests[2].name`), and the function calls itself.
+
+# %% [markdown]
+# ## 4.2 The service that dies, mended twice
+#
+# *Medium, core, about 20 minutes, about 8 lines each.*
+#
+# `tools` maps names to Python functions. Some of them raise. Write two functions that return the one `tool_result` for a
+# `tool_use` block (both plain dicts).
+#
+# **The net.** `answer` runs the call. Whatever the function raises becomes an error result whose text names the kind of
+# exception and its message, without a stack trace. A name that is not in `tools` is an error, too, and the text lists the
+# names there are. A person's interrupt (`KeyboardInterrupt`) passes through. What a function returns becomes JSON text.
+#
+# **The check before the call.** `guarded_answer` also gets `schemas`, which maps names to input schemas. An input that does
+# not fit never reaches the function: its faults go back instead. `check_tool_input(schema, input)` has `.ok` and `.text()`.
+#
+# An example: `{"type": "tool_use", "id": "toolu_7", "name": "paid_for", "input": {"order_id": "ORD-20260971"}}` leads to
+# `{"type": "tool_result", "tool_use_id": "toolu_7", "is_error": True, "content": "KeyError: 'ORD-20260971'"}`.
+
+# %% tags=["exercise-4.2"]
+from course_kit import check_tool_input
+
+
+def answer(block, tools):
+    """The result of one call, whatever happens in it."""
+    # BEGIN SOLUTION
+    result = {"type": "tool_result", "tool_use_id": block["id"]}
+    try:
+        if block["name"] not in tools:
+            raise LookupError(f"there is no tool {block['name']}; there are {', '.join(tools)}")
+        value = tools[block["name"]](**block["input"])
+        return {**result, "content": json.dumps(value, ensure_ascii=False)}
+    except Exception as error:
+        return {**result, "is_error": True, "content": f"{type(error).__name__}: {error}"}
+    # END SOLUTION
+
+
+# %% tags=["exercise-4.2"]
+def guarded_answer(block, tools, schemas):
+    """The same, with the input checked before anything runs."""
+    # BEGIN SOLUTION
+    if block["name"] in schemas:
+        checked = check_tool_input(schemas[block["name"]], block["input"])
+        if not checked.ok:
+            result = {"type": "tool_result", "tool_use_id": block["id"]}
+            return {**result, "is_error": True, "content": checked.text()}
+    return answer(block, tools)
+    # END SOLUTION
+
+
+# %%
+check("4.2", (answer, guarded_answer))
+
+# %% [markdown] tags=["solution"]
+# The net alone keeps the run alive. But with it a refund over `"5"` cents is *made*, if the function lets it: Python does
+# not look at types. And a call with a wrong field name ends as `TypeError: paid_for() got an unexpected keyword argument`,
+# which speaks of Python and not of the input. The check before the call tells all faults, in words for the reader who can
+# mend them. The net stays for what no schema can know: that there is no such order.
+
+# %% [markdown]
+# ## 4.3 Texts that lead to recovery
+#
+# *Medium, core, about 20 minutes, four short texts.*
+#
+# Another badly documented service: vouchers and discounts. Its definitions give names and types only. What it wants is
+# known to you:
+#
+# | field | wants | and mostly gets |
+# |---|---|---|
+# | `amount` | whole cents | 24.5 |
+# | `last_day` | day, month and year, with points between | December 24, 2026 |
+# | `kind` | birthday, apology or wedding | any word of the request |
+# | `share` | a part of one | 15 |
+#
+# For each field write the text that the model reads when that field is at fault, at most 150 characters. At least 9 of 10
+# unseen requests must be put right, each with the values that were meant, with at most 2.2 calls a request. Below are four
+# requests to try your texts on; `print(story(REQUESTS[0], texts, service=VOUCHERS))` shows one, step by step.
+
+# %%
+from course_kit.classroom.error_texts import VOUCHERS, recover, story
+
+REQUESTS = [
+    "Send ben@example.org a birthday voucher of 24.50 until December 24, 2026.",
+    "Give product PRD-101 a discount of 15% until 5 December 2026.",
+    "Please send zoe@example.net an apology voucher of 9.99, last day January 3, 2027.",
+    "Product PRD-303 gets a discount of 20% until 31 January 2027.",
+]
+before = {"amount": "amount: wrong", "last_day": "last_day: wrong", "kind": "kind: wrong", "share": "share: wrong"}
+print(recover(before, REQUESTS, service=VOUCHERS))
+
+# %% tags=["exercise-4.3"]
+# BEGIN SOLUTION none
+texts = {
+    "amount": "`amount` must be a whole number of cents: 24.50 is 2450.",
+    "last_day": "`last_day` must be written as DD.MM.YYYY, the day first.",
+    "kind": "`kind` must be one of birthday, apology, wedding.",
+    "share": "`share` must be a fraction between 0 and 1.",
+}
+# END SOLUTION
+
+# %%
+check("4.3", texts)
+
+# %% [markdown] tags=["solution"]
+# Each text names its field, says what is wanted in words that leave one reading, and shows both sides where a number
+# changes. `must be an integer` is true of the amount and saves nothing: 24.5 has no reading as an integer until the unit is
+# known. Whether the same four texts serve a real model best is for you to measure; the recipe of the lesson's live cell
+# takes a minute.

@@ -1,0 +1,240 @@
+"""Answers to the exercises of lesson 04."""
+
+import difflib
+import json
+import traceback
+from typing import Any
+
+import jsonschema
+
+from course_kit import check_tool_input
+
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
+
+
+def checker(
+    *,
+    root: bool = True,
+    first_only: bool = False,
+    python_bool: bool = False,
+    missing: bool = True,
+    unknown: bool = True,
+    minimum: bool = True,
+    cut: bool = True,
+    unquoted: bool = True,
+    near: bool = True,
+    repr_value: bool = False,
+    hints: bool = True,
+    options: bool = True,
+    coerce: bool = False,
+):
+    """The check by hand with one thing done wrong (or merely otherwise)."""
+
+    def check_input(schema: Any, value: Any) -> list[dict[str, str]]:
+        faults: list[dict[str, str]] = []
+
+        def add(path: str, expected: str, came: Any, hint: str) -> None:
+            shown = came if came == "nothing" else repr(came) if repr_value else json.dumps(came)
+            shown = shown[:90] if cut else shown
+            faults.append({"path": path, "expected": expected, "received": shown, "hint": hint if hints else ""})
+
+        if root and not isinstance(value, dict):
+            add("", "an object", value, "send an object")
+            return faults
+        fields = schema["properties"]
+        for name in schema["required"] if missing else ():
+            if name not in value:
+                add(name, json.dumps(fields[name].get("type") or fields[name]["enum"]), "nothing", f"add {name}")
+        for name, came in list(value.items()):
+            if name not in fields:
+                close = difflib.get_close_matches(name, fields)
+                if unknown:
+                    add(name, "no such field", came, f"you mean {close[0]}" if close and near else "leave it out")
+                continue
+            rule = fields[name]
+            kind = rule.get("type")
+            if coerce and kind == "integer" and isinstance(came, str) and came.isdigit():
+                value[name] = came = int(came)
+            wrong = kind is not None and not isinstance(came, TYPES[kind])
+            if isinstance(came, bool) and kind != "boolean" and not python_bool:
+                wrong = kind is not None
+            if wrong:
+                text = f"send {came} without quotes" if isinstance(came, str) and unquoted else f"send a {kind}"
+                add(name, f"a value of type {kind}", came, text[:80])
+            elif came not in rule.get("enum", [came]):
+                add(name, f"one of {rule['enum']}" if options else "a listed value", came, "choose one")
+            elif minimum and came is not True and came is not False and came < rule.get("minimum", came):
+                add(name, f">= {rule['minimum']}", came, "send more")
+        return faults[:1] if first_only else faults
+
+    return check_input
+
+
+def raises(schema, value):
+    jsonschema.validate(value, schema)
+    return []
+
+
+def sentences(schema, value):
+    return [problem.message for problem in check_tool_input(schema, value).problems]
+
+
+def with_the_kit(schema, value):
+    """A validator is against the rules of the exercise, but not wrong."""
+    return [
+        {
+            "path": problem.path,
+            "expected": problem.expected + problem.message,
+            "received": problem.received.split("came")[0][:90] or "nothing"
+            if not problem.path or problem.path not in value
+            else json.dumps(value[problem.path], ensure_ascii=False)[:100],
+            "hint": problem.hint or "see what is expected",
+        }
+        for problem in check_tool_input(schema, value).problems
+    ]
+
+
+def net(
+    *,
+    catch: type[BaseException] = Exception,
+    flag: bool = True,
+    trace: bool = False,
+    kind: bool = True,
+    listed: bool = True,
+):
+    """`answer` with one thing done wrong (or merely otherwise)."""
+
+    def answer(block, tools):
+        result = {"type": "tool_result", "tool_use_id": block["id"]}
+        try:
+            if block["name"] not in tools:
+                names = ", ".join(sorted(tools)) if listed else "others"
+                raise LookupError(f"no tool {block['name']}, only {names}")
+            return {**result, "content": json.dumps(tools[block["name"]](**block["input"]))}
+        except catch as error:
+            said = traceback.format_exc() if trace else f"{type(error).__name__}: {error}" if kind else str(error)
+            return {**result, "content": said, **({"is_error": True} if flag else {})}
+
+    return answer
+
+
+def guard(answer: Any = None, *, before: bool = True, first_only: bool = False, says: bool = True):
+    answer = answer or net()
+
+    def guarded_answer(block, tools, schemas):
+        ran = None if before else answer(block, tools)
+        checked = check_tool_input(schemas.get(block["name"], {"type": "object"}), block["input"])
+        if checked.ok:
+            return ran or answer(block, tools)
+        told = checked.problems[0].message if first_only else checked.text() if says else "invalid input"
+        return {"type": "tool_result", "tool_use_id": block["id"], "content": told, "is_error": True}
+
+    return guarded_answer
+
+
+def dies(block, tools):
+    return {
+        "type": "tool_result",
+        "tool_use_id": block["id"],
+        "content": json.dumps(tools[block["name"]](**block["input"])),
+    }
+
+
+def drops(block, tools):
+    try:
+        return dies(block, tools)
+    except Exception:
+        return None
+
+
+def looks_first(block, tools):
+    """Another right net: known failures by name, the rest behind it."""
+    result = {"type": "tool_result", "tool_use_id": block["id"]}
+    function = tools.get(block["name"])
+    if function is None:
+        return {**result, "is_error": True, "content": f"Unknown tool {block['name']}. Tools: {sorted(tools)}"}
+    try:
+        value = function(**block["input"])
+    except KeyError as error:
+        return {
+            **result,
+            "is_error": True,
+            "content": f"KeyError: there is no {error}. Check the number with the user.",
+        }
+    except Exception as error:
+        return {**result, "is_error": True, "content": repr(error)}
+    return {**result, "content": json.dumps(value), "is_error": False}
+
+
+TEXTS = {
+    "amount": "`amount` must be in cents: 24.50 is 2450",
+    "last_day": "`last_day` must be DD.MM.YYYY",
+    "kind": "`kind` must be one of birthday, apology, wedding",
+    "share": "`share` is a fraction between 0 and 1",
+}
+
+MISTAKES = {
+    "4.1": {
+        "returns nothing": (lambda schema, value: None, "return a list of dicts"),
+        "raises": (raises, "ValidationError"),
+        "sentences instead of parts": (sentences, "return a list of dicts"),
+        "only the first fault": (checker(first_only=True), "is not told"),
+        "true is an integer": (checker(python_bool=True), "With `true` for an integer"),
+        "missing fields pass": (checker(missing=False), "With a missing field"),
+        "unknown fields pass": (checker(unknown=False), "With a misspelt field"),
+        "no near match": (checker(near=False), "`hint` should lead to"),
+        "no bound": (checker(minimum=False), "With a number below the minimum"),
+        "the value uncut": (checker(cut=False), "cut it at 100"),
+        "Python's repr": (checker(repr_value=True), "as JSON"),
+        "no hints": (checker(hints=False), "`hint` is empty"),
+        "a hint that leads nowhere": (checker(unquoted=False), "`hint` should lead to"),
+        "options not listed": (checker(options=False), "`expected` should say"),
+        "the root not looked at": (checker(root=False), "list"),
+        "repaired on the quiet": (checker(coerce=True), "was changed"),
+    },
+    "4.2": {
+        "one function": (net(), "Hand over two functions"),
+        "still dies": ((dies, guard()), "raised KeyError"),
+        "drops the result": ((drops, guard()), "should return a `tool_result` block"),
+        "no flag": ((net(flag=False), guard()), "`is_error` should be True"),
+        "a stack trace": ((net(trace=True), guard()), "a stack trace is for the log"),
+        "the bare message": ((net(kind=False), guard()), "should name KeyError"),
+        "names not listed": ((net(listed=False), guard()), "should name paid_for"),
+        "catches everything": ((net(catch=BaseException), guard()), "it was swallowed"),
+        "runs, then checks": ((net(), guard(before=False)), "the tool ran although"),
+        "no check": ((net(), lambda block, tools, schemas: net()(block, tools)), "the tool ran although"),
+        "only the first fault": ((net(), guard(first_only=True)), "should name amount_cents"),
+        "invalid input": ((net(), guard(says=False)), "should name order_id"),
+    },
+    "4.3": {
+        "no dict": ("amount is in cents", "should be a dict of texts"),
+        "one missing": ({**TEXTS, "share": ""}, "There is no text for 'share'"),
+        "failed": (dict.fromkeys(TEXTS, "failed"), "0 of 10 unseen requests"),
+        "fields named": ({name: f"`{name}` is invalid" for name in TEXTS}, "0 of 10 unseen requests"),
+        "the type only": ({**TEXTS, "amount": "`amount` must be an integer"}, "5 of 10"),
+        "a wrong unit": ({**TEXTS, "amount": "`amount` must be in mills: 24.50 is 24500"}, "leads to a wrong value"),
+        "another order of the date": ({**TEXTS, "last_day": "`last_day` must be MM.DD.YYYY"}, "leads to a wrong value"),
+        "a whole manual": ({**TEXTS, "kind": TEXTS["kind"] + " Read on." * 20}, "150 are allowed"),
+    },
+}
+VARIANTS = {
+    "4.1": {
+        "other words": checker(),
+        "tuples": lambda schema, value: tuple(checker()(schema, value)),
+        "the kit": with_the_kit,
+    },
+    "4.2": {
+        "other words": (net(), guard()),
+        "known failures first": (looks_first, guard(looks_first)),
+        "a list": [net(), guard()],
+    },
+    "4.3": {
+        "plain": TEXTS,
+        "other words": {
+            "amount": "Send `amount` in cents. Example: 24.50 becomes 2450",
+            "last_day": "`last_day`: write the date like DD.MM.YYYY",
+            "kind": "`kind`: options are birthday, apology or wedding",
+            "share": "`share` is a decimal: 15 becomes 0.15",
+        },
+    },
+}
