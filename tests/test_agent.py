@@ -1158,7 +1158,7 @@ def play(scenario: dict[str, Any]) -> tuple[Run, MockProvider, list[Any]]:
 
 
 @settings(
-    max_examples=int(os.environ.get("COURSE_RUNS", 500)),
+    max_examples=int(os.environ.get("COURSE_RUNS", 1000)),
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
