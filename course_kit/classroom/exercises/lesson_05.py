@@ -1,0 +1,395 @@
+"""Checks of lesson 05: results that keep their call, a turn in which a write is a barrier, a quota of five.
+
+What must run together is made to meet: a call waits until as many are at work as should be. So no check depends on how
+fast the machine is; a call that waits in vain says so, once, and nobody else waits.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from course_kit.classroom.checks import exercise
+from course_kit.errors import Incorrect
+
+__all__: list[str] = []
+
+PATIENCE = 1.5  # seconds that a call waits for the others
+BREATH = 0.03  # seconds it stays at work once they are there, so that one too many is seen
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 90 else text[:89] + "…"
+
+
+def _check_results(what: str, calls: list[dict[str, Any]], found: Any) -> None:
+    """One result for each call, in call order, with the output of its own call; errors are marked."""
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Incorrect(f"{what}: return a list of `tool_result` blocks; it is {_short(found)}.")
+    if wrong := next((one for one in found if one.get("type") != "tool_result"), None):
+        raise Incorrect(f'{what}: each entry needs `"type": "tool_result"`; one is {_short(wrong)}.')
+    ids = [one.get("tool_use_id") for one in found]
+    wanted = {call["id"]: call for call in calls}
+    if sorted(map(str, ids)) != sorted(wanted):
+        raise Incorrect(f"{what}: {len(wanted)} calls need a result each, under their ids; there are {_short(ids)}.")
+    for one in found:
+        call, content = wanted[one["tool_use_id"]], one.get("content")
+        if not isinstance(content, str):
+            raise Incorrect(f"{what}: `content` should be text; it is {_short(content)}.")
+        other = next((each for each in calls if each is not call and each["says"] == content), None)
+        if other and content != call["says"]:
+            raise Incorrect(f"{what}: under the id of {call['about']} stands the output of {other['about']}.")
+        if call["says"] not in content:
+            kind = "the exception's message" if call["fails"] else "what the call returned"
+            raise Incorrect(f"{what}: under the id of {call['about']} should stand {kind}; it is {_short(content)}.")
+        if bool(one.get("is_error")) != call["fails"]:
+            raise Incorrect(f"{what}: `is_error` of {call['about']} should be {call['fails']}.")
+    if ids != list(wanted):
+        raise Incorrect(f"{what}: every result is under its id, but not in the order of the calls: {_short(ids)}.")
+
+
+def _block(call: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call["id"], "name": call["name"], "input": dict(call["input"])}
+
+
+# 5.1
+
+
+@exercise(
+    "5.1",
+    title="Repair the zip",
+    difficulty="easy",
+    importance="core",
+    minutes=12,
+    hints=[
+        "`outputs` forgets whose they are. What could a thread return, so that nothing has to be matched afterwards?",
+        "Write a function that takes one call and returns its finished `tool_result`. Where does its `try` belong?",
+        "`pool.map(function, calls)` runs them together and gives what they return in the order of `calls`.",
+    ],
+)
+class RepairTheZip:
+    def cases(seed: int) -> list[dict[str, Any]]:
+        draw = random.Random(f"5.1:{seed}")
+        cities = draw.sample(["Oslo", "Lima", "Hangzhou", "Shanghai", "Malmö", "Quito"], 4)
+
+        def case(about: str, calls: list[tuple[str, str, str]], order: list[int]) -> dict[str, Any]:
+            """`calls` as (city, what it says, "" or "fails"), `order` the places in which they finish."""
+            made = [
+                {
+                    "id": f"toolu_{draw.randrange(10**6):06}_{place}",
+                    "name": "get_weather",
+                    "input": {"city": city},
+                    "says": said,
+                    "fails": fails == "fails",
+                    "about": f"call {place} ({city})",
+                }
+                for place, (city, said, fails) in enumerate(calls, 1)
+            ]
+            return {"about": about, "calls": made, "order": order}
+
+        said = [f"{draw.randint(0, 9) + 10 * n} °C" for n in range(1, 5)]
+        pairs = [(city, text, "") for city, text in zip(cities, said, strict=True)]
+        return [
+            case("With two calls, the first one slow", pairs[:2], [1, 0]),
+            case("With four calls", pairs, draw.choice([[3, 1, 0, 2], [2, 0, 3, 1]])),
+            case(
+                "With one call made twice (its answer changed meanwhile)",
+                [(cities[0], said[0], ""), (cities[0], said[1], "")],
+                [1, 0],
+            ),
+            case(
+                "With three calls, the second of which raises",
+                [pairs[0], ("Atlantis", "Atlantis is not on any map", "fails"), pairs[1]],
+                [1, 2, 0],
+            ),
+            case("With one call", pairs[:1], [0]),
+            case("Without any call", [], []),
+        ]
+
+    def observe(answer_all: Any, case: dict[str, Any]) -> Any:
+        calls, order = case["calls"], case["order"]
+        meeting = threading.Barrier(max(len(calls), 1))
+        done = [threading.Event() for _ in calls]
+        ran: list[str] = []
+        alone: list[str] = []
+
+        def run(block: Any) -> str:
+            place = next(place for place, call in enumerate(calls) if call["id"] == block["id"])
+            ran.append(block["id"])
+            try:
+                meeting.wait(PATIENCE)
+                if earlier := order[: order.index(place)]:
+                    done[earlier[-1]].wait(PATIENCE)
+                    time.sleep(BREATH)
+            except threading.BrokenBarrierError:
+                alone.append(block["id"])
+            done[place].set()
+            if calls[place]["fails"]:
+                raise LookupError(calls[place]["says"])
+            return calls[place]["says"]
+
+        try:
+            returned = answer_all([_block(call) for call in calls], run)
+        except LookupError as error:
+            returned = {"let through": str(error)}
+        return {"returned": returned, "ran": ran, "alone": alone}
+
+    def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        what, calls, found = case["about"], case["calls"], seen["returned"]
+        if isinstance(found, dict) and "let through" in found:
+            raise Incorrect(f"{what}: the exception came through, and the good results are lost with it.")
+        _check_results(what, calls, found)
+        if sorted(seen["ran"]) != sorted(call["id"] for call in calls):
+            raise Incorrect(f"{what}: each call should run once; {len(seen['ran'])} runs for {len(calls)} calls.")
+        if seen["alone"]:
+            raise Incorrect(f"{what}: they ran one after another. Paired well, and slow: let them run together.")
+
+
+# 5.2
+
+KINDS = {"r": "read", "f": "failing read", "w": "write", "x": "failing write"}
+
+
+def _batches(turn: str) -> list[list[int]]:
+    """The places of a turn in batches: `"rrwr"` → `[[0, 1], [2], [3]]`."""
+    batches: list[list[int]] = []
+    for place, letter in enumerate(turn):
+        if letter in "wx" or not batches or turn[batches[-1][-1]] in "wx":
+            batches.append([place])
+        else:
+            batches[-1].append(place)
+    return batches
+
+
+@exercise(
+    "5.2",
+    title="A runner with a limit, in which a write is a barrier",
+    difficulty="hard",
+    importance="core",
+    minutes=25,
+    hints=[
+        "Two steps: first cut the turn into batches (a list of lists), then run the batches one after another.",
+        "A new batch begins where a write stands, and behind a write. Everything else joins the last batch.",
+        "`with ThreadPoolExecutor(limit) as pool:` runs at most `limit` at a time, and its end waits for all of them.",
+        "One function makes one call and returns its result, whatever happens: as in 5.1.",
+    ],
+)
+class Barrier:
+    def cases(seed: int) -> list[dict[str, Any]]:
+        draw = random.Random(f"5.2:{seed}")
+        said = draw.sample(range(10**5, 10**6), 10)
+        turns = [
+            ("Five reads, limit 2", "rrrrr", 2),
+            ("Seven reads, limit 3", "rrrrrrr", 3),
+            ("Two reads, a write, two reads, limit 5", "rrwrr", 5),
+            ("A write, then three reads, limit 2", "wrrr", 2),
+            ("Two writes in a row", "ww", 4),
+            ("A read, two writes, a read", "rwwr", 4),
+            ("Three reads, one of which raises", "rfr", 3),
+            ("A write that raises, between reads", "rrxrr", 3),
+            ("Two reads, limit 1", "rr", 1),
+            ("Without any call", "", 5),
+        ]
+        return [
+            {
+                "about": about,
+                "turn": turn,
+                "limit": limit,
+                "calls": [
+                    {
+                        "id": f"toolu_{draw.randrange(10**6):06}_{place}",
+                        "name": {"r": "look", "f": "look", "w": "save", "x": "save"}[letter],
+                        "input": {"place": place - 1},
+                        "says": f"{said[place]}",
+                        "fails": letter in "fx",
+                        "about": f"call {place}, a {KINDS[letter]}",
+                    }
+                    for place, letter in enumerate(turn, 1)
+                ],
+            }
+            for about, turn, limit in turns
+        ]
+
+    def observe(run_turn: Any, case: dict[str, Any]) -> Any:
+        calls, limit, turn = case["calls"], case["limit"], case["turn"]
+        batch_of = {place: number for number, batch in enumerate(_batches(turn)) for place in batch}
+        rooms = {number: min(limit, len(batch)) for number, batch in enumerate(_batches(turn))}
+        full = {number: threading.Event() for number in rooms}
+        lock, running, ended = threading.Lock(), [], []
+        log: list[dict[str, Any]] = []
+        alone: list[int] = []
+
+        def work(place: int) -> str:
+            batch = batch_of[place]
+            with lock:
+                log.append({"place": place, "beside": list(running), "ended": list(ended)})
+                running.append(place)
+                if sum(batch_of[other] == batch for other in running) >= rooms[batch]:
+                    full[batch].set()
+            try:
+                if not full[batch].wait(PATIENCE):
+                    full[batch].set()
+                    alone.append(batch)
+                time.sleep(BREATH)
+                if calls[place]["fails"]:
+                    raise LookupError(calls[place]["says"])
+                return str(calls[place]["says"])
+            finally:
+                with lock:
+                    running.remove(place)
+                    ended.append(place)
+
+        def look(place: int) -> str:
+            return work(place)
+
+        def save(place: int) -> str:
+            return work(place)
+
+        try:
+            returned = run_turn(
+                [_block(call) for call in calls], {"look": (look, "read"), "save": (save, "write")}, limit
+            )
+        except LookupError as error:
+            returned = {"let through": str(error)}
+        return {"returned": returned, "log": log, "alone": alone}
+
+    def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        what, calls, turn, found = case["about"], case["calls"], case["turn"], seen["returned"]
+        if isinstance(found, dict) and "let through" in found:
+            raise Incorrect(f"{what}: the exception came through, and the good results are lost with it.")
+        if sorted(one["place"] for one in seen["log"]) != list(range(len(turn))):
+            raise Incorrect(f"{what}: each call should run once; {len(seen['log'])} runs for {len(turn)} calls.")
+        batches = _batches(turn)
+        for one in seen["log"]:
+            place, beside = one["place"], one["beside"]
+            for other in beside:
+                if turn[place] in "wx" or turn[other] in "wx":
+                    both = f"{calls[other]['about']}, and {calls[place]['about']}"
+                    raise Incorrect(f"{what}: {both}, were at work at the same time. A write runs alone.")
+            number = next(number for number, batch in enumerate(batches) if place in batch)
+            for earlier in (earlier for batch in batches[:number] for earlier in batch):
+                if earlier not in one["ended"]:
+                    raise Incorrect(
+                        f"{what}: {calls[place]['about']}, began before {calls[earlier]['about']}, was done. "
+                        "Between them stands a write, or one of them is it."
+                    )
+            if len(beside) + 1 > case["limit"]:
+                raise Incorrect(
+                    f"{what}: {len(beside) + 1} calls were at work at once, with a limit of {case['limit']}."
+                )
+        if seen["alone"]:
+            together = min(case["limit"], len(batches[seen["alone"][0]]))
+            raise Incorrect(f"{what}: {together} reads in a row could have run together, and ran one after another.")
+        _check_results(what, calls, found)
+
+
+# 5.3
+
+
+@exercise(
+    "5.3",
+    title="Twenty calls against a quota of five",
+    difficulty="medium",
+    importance="useful",
+    minutes=12,
+    hints=[
+        "Who must know how many are asking right now? Not the caller, not one call: something they all share.",
+        "`threading.Semaphore(quota)` has so many places. When is it made: with the guard, or at each call?",
+        "What if `ask` raises? Its place must be free again. `with places:` sees to it.",
+    ],
+)
+class Quota:
+    def cases(seed: int) -> list[dict[str, Any]]:
+        draw = random.Random(f"5.3:{seed}")
+        base = draw.randrange(1000, 9000)
+        return [
+            {"about": "Twenty calls, quota 5", "calls": 20, "quota": 5, "base": base, "failing": []},
+            {"about": "Ten calls, quota 3", "calls": 10, "quota": 3, "base": base, "failing": []},
+            {
+                "about": "Twelve calls, quota 4, of which five raise",
+                "calls": 12,
+                "quota": 4,
+                "base": base,
+                "failing": sorted(draw.sample(range(12), 5)),
+            },
+            {"about": "Two calls, quota 5", "calls": 2, "quota": 5, "base": base, "failing": []},
+        ]
+
+    def observe(guard: Any, case: dict[str, Any]) -> Any:
+        quota, count = case["quota"], case["calls"]
+        lock, full, busy = threading.Lock(), threading.Event(), [0]
+        seen: dict[str, Any] = {"most": 0, "refused": 0, "alone": False, "answers": {}, "lost": []}
+
+        def ask(parcel: int) -> str:
+            with lock:
+                refused = busy[0] >= quota
+                seen["most"] = max(seen["most"], busy[0] + 1)
+                seen["refused"] += refused
+                if not refused:
+                    busy[0] += 1
+                    if busy[0] == min(quota, count):
+                        full.set()
+            if refused:
+                raise ConnectionRefusedError("too many at once")
+            try:
+                if not full.wait(PATIENCE):
+                    full.set()
+                    seen["alone"] = True
+                time.sleep(BREATH)
+                if parcel - case["base"] in case["failing"]:
+                    raise LookupError(f"no parcel {parcel}")
+                return f"parcel {parcel} is on its way"
+            finally:
+                with lock:
+                    busy[0] -= 1
+
+        guarded = guard(ask, quota)
+        if not callable(guarded):
+            return {"returned": guarded}
+        threads = [_thread(guarded, case["base"] + number, number, seen["answers"]) for number in range(count)]
+        until = time.monotonic() + 2 * PATIENCE + 1
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        seen["lost"] = [number for number, thread in enumerate(threads) if thread.is_alive()]
+        seen["answers"] = {str(number): said for number, said in dict(seen["answers"]).items()}
+        return seen
+
+    def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        what = case["about"]
+        if "answers" not in seen:
+            raise Incorrect(
+                f"{what}: `guard(ask, quota)` should return a function; it returned {_short(seen['returned'])}."
+            )
+        if seen["refused"]:
+            raise Incorrect(
+                f"{what}: the service had to turn calls away ({seen['most']} at once). Let a call wait before it asks."
+            )
+        if seen["lost"]:
+            raise Incorrect(
+                f"{what}: {len(seen['lost'])} calls never came back. Does a place stay taken when `ask` raises?"
+            )
+        if seen["alone"]:
+            raise Incorrect(f"{what}: {min(case['quota'], case['calls'])} may ask at the same time, and fewer did.")
+        for number in range(case["calls"]):
+            parcel, said = case["base"] + number, seen["answers"].get(str(number))
+            if number in case["failing"]:
+                if said != f"LookupError: no parcel {parcel}":
+                    raise Incorrect(
+                        f"{what}: an exception of `ask` should come through; the caller got {_short(said)}."
+                    )
+            elif said != f"parcel {parcel} is on its way":
+                raise Incorrect(f"{what}: the caller should get what `ask({parcel})` returned; it got {_short(said)}.")
+
+
+def _thread(guarded: Callable[[int], Any], parcel: int, number: int, answers: dict[int, Any]) -> threading.Thread:
+    def main() -> None:
+        try:
+            answers[number] = guarded(parcel)
+        except BaseException as error:
+            answers[number] = f"{type(error).__name__}: {error}"
+
+    thread = threading.Thread(target=main, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,233 @@
+"""Who ran when: a recorder for `on_event`, and small turns of calls to try it on.
+
+`run_agent(..., on_event=recorder)` fills a `Recorder`; it shows what ran at the same time and what one after another,
+in rounds and without seconds, so that it is the same on every machine. The seconds are in `recorder.bars`, which
+`plots.plot_timeline` draws. `timeline()` is a board to play with. How calls are run is decided elsewhere, in
+`harness/running.py`: here it is only watched.
+"""
+
+import html
+import statistics
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from course_kit.classroom.quiz import Shown
+from course_kit.contract.messages import tool_use, tool_use_blocks
+from course_kit.errors import ToolError
+from course_kit.harness.running import run_calls
+from course_kit.harness.tools import Call, prepare, tool
+
+__all__ = ["Bar", "Board", "Recorder", "timeline"]
+
+SIGNS = {"read": "█", "write": "▒", "failed": "✗"}
+LETTERS = {"r": "read", "s": "slow_read", "f": "failing_read", "w": "write"}
+MOST_CALLS = 20
+LONGEST = 24
+PRE = '<pre style="line-height: 1.3; white-space: pre-wrap">'
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One call: what to call it, when it ran (in seconds since the first one began), and its kind (see `SIGNS`)."""
+
+    label: str
+    begin: float
+    end: float
+    kind: str = "read"
+
+
+class Recorder(Shown):
+    """A recorder of who ran when: `run_agent(..., on_event=Recorder())`. Tools named in `writes` are drawn as writes.
+
+    `.bars` in call order, `.most` how many ran at once, `.rounds` how many had to run one after another.
+    """
+
+    def __init__(self, writes: Collection[str] = (), *, clock: Callable[[], float] = time.perf_counter):
+        self.writes = frozenset(writes)
+        self._calls: dict[str, Mapping[str, Any]] = {}
+        self._ended: dict[str, tuple[float, float, bool]] = {}  # a call that began: when it ended, its seconds, failed
+        self._begun: list[str] = []
+        self._clock = clock
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        match event:
+            case {"event": "reply", "message": message}:
+                for block in tool_use_blocks(message):
+                    self._calls[block["id"]] = block
+            case {"event": "started", "tool_use_id": id}:
+                self._begun.append(id)
+            case {"event": "result", "result": result, "seconds": seconds}:
+                self._ended[result["tool_use_id"]] = (self._clock(), seconds, bool(result.get("is_error")))
+
+    @property
+    def bars(self) -> list[Bar]:
+        """The calls that began and ended, in the order they were announced: the order of the calls."""
+        made = [(id, *self._ended[id]) for id in self._begun if id in self._ended]
+        start = min((end - seconds for _, end, seconds, _ in made), default=0.0)
+        return [
+            Bar(self._label(id), end - seconds - start, end - start, self._kind(id, failed))
+            for id, end, seconds, failed in made
+        ]
+
+    def _label(self, id: str) -> str:
+        """A call in a word or two: its name and its first input that is a short text."""
+        call = self._calls.get(id, {"name": id, "input": {}})
+        short = (value for value in call["input"].values() if isinstance(value, str) and len(value) <= LONGEST)
+        return f"{call['name']} {next(short, '')}".rstrip()
+
+    def _kind(self, id: str, failed: bool) -> str:
+        name = self._calls[id]["name"] if id in self._calls else ""
+        return "failed" if failed else "write" if name in self.writes else "read"
+
+    @property
+    def most(self) -> int:
+        """How many calls were at work at the same time, at most."""
+        shrunk = _shrunk(self.bars)
+        return max((sum(b <= begin < e for b, e in shrunk) for begin, _ in shrunk), default=0)
+
+    @property
+    def rounds(self) -> int:
+        """How many calls had to run one after another, at most."""
+        return max((last for _, last in _columns(self.bars)), default=0)
+
+    def as_text(self) -> str:
+        bars = self.bars
+        width = max((len(bar.label) for bar in bars), default=0)
+        head = f"{_count(len(bars), 'call')}, at most {self.most} at once, {_count(self.rounds, 'round')}"
+        lines = [
+            f"  {bar.label:{width}}  {'  ' * (first - 1)}{SIGNS[bar.kind] * 2 * (last - first + 1)}"
+            for bar, (first, last) in zip(bars, _columns(bars), strict=True)
+        ]
+        return "\n".join([head, *lines])
+
+    def as_html(self) -> str:
+        return f"{PRE}{html.escape(self.as_text())}</pre>"
+
+
+def _shrunk(bars: list[Bar]) -> list[tuple[float, float]]:
+    """The times of the bars, a little shorter at both ends, so that a busy machine's delays change no count."""
+    slack = statistics.median(bar.end - bar.begin for bar in bars) / 4 if bars else 0.0
+    times = []
+    for bar in bars:
+        middle = (bar.begin + bar.end) / 2
+        times.append((min(bar.begin + slack, middle), max(bar.end - slack, middle + 1e-9)))
+    return times
+
+
+def _columns(bars: list[Bar]) -> list[tuple[int, int]]:
+    """For each bar the first and the last round it takes part in, counted from 1."""
+    times = _shrunk(bars)
+    first: dict[int, int] = {}
+    for place in sorted(range(len(bars)), key=lambda place: times[place][0]):
+        before = [first[other] for other in first if times[other][1] <= times[place][0]]
+        first[place] = 1 + max(before, default=0)
+    # A bar lasts until the last round that begins before it ends.
+    return [
+        (first[place], max(first[other] for other in first if times[other][0] < end))
+        for place, (_, end) in enumerate(times)
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+# Something to play with
+
+
+class Board(Shown):
+    """Turns of calls, written as letters: `timeline().play("rrwr", limit=2)`."""
+
+    def __init__(self, seconds: float = 0.15):
+        self.seconds = seconds
+        self.last: Recorder | None = None
+
+    def play(self, turn: str = "rrrrrr", limit: int = 5) -> Recorder:
+        """Run a turn: `r` a read, `s` a slow read (three times as long), `f` a read that fails, `w` a write."""
+        letters = "".join(turn.split())
+        if unknown := set(letters) - set(LETTERS):
+            told = ", ".join(f"{letter} ({name})" for letter, name in LETTERS.items())
+            raise ValueError(f"A turn has no {min(unknown)!r}: write it with {told}, such as 'rrwr'.")
+        if not 1 <= len(letters) <= MOST_CALLS:
+            raise ValueError(f"A turn has 1 to {MOST_CALLS} letters here, not {len(letters)}.")
+        recorder = Recorder(writes={LETTERS["w"]})
+        calls = [_made_up(letter, str(number), self.seconds) for number, letter in enumerate(letters, 1)]
+        recorder({"event": "reply", "message": {"content": [call.tool_use for call in calls]}})
+        for event in run_calls(calls, limit=limit):
+            recorder(event)
+        self.last = recorder
+        return recorder
+
+    def as_text(self) -> str:
+        return "Timeline" if self.last is None else f"Timeline\n{self.last.as_text()}"
+
+    def as_html(self) -> str:
+        return f"{PRE}{html.escape(self.as_text())}</pre>"
+
+
+def _made_up(letter: str, number: str, seconds: float) -> Call:
+    """A call of a small tool that waits, as for a service."""
+
+    def wait(number: str) -> str:
+        time.sleep(3 * seconds if letter == "s" else seconds)
+        if letter == "f":
+            raise ToolError("NOT_FOUND", "there is no such thing")
+        return "done"
+
+    made = tool(wait, effect="write" if letter == "w" else "read", name=LETTERS[letter])
+    call = prepare(tool_use(f"toolu_{number}", made.name, {"number": number}), [made])
+    assert isinstance(call, Call)
+    return call
+
+
+def timeline(seconds: float = 0.15) -> Board:
+    """A board to try turns of calls on; the plain call is `.play("rrwr", limit=2)`."""
+    return _widget()(seconds)
+
+
+@cache
+def _widget() -> type[Board]:
+    try:
+        import ipywidgets
+    except ImportError:
+        return Board
+
+    class BoardWidget(Board, ipywidgets.VBox):
+        """`.turn`, `.limit` and `.button` are the parts to use; `.result` answers."""
+
+        def __init__(self, seconds: float = 0.15):
+            Board.__init__(self, seconds)
+            style = {"description_width": "9em"}
+            self.turn = ipywidgets.Text(
+                value="rrrrrr",
+                description="Calls of the turn",
+                tooltip="r a read, s a slow read, f a read that fails, w a write",
+                style=style,
+            )
+            self.limit = ipywidgets.IntSlider(
+                value=5, min=1, max=10, description="At once, at most", tooltip="The limit", style=style
+            )
+            self.button = ipywidgets.Button(
+                description="Run the turn", tooltip="Make these calls and show who ran when"
+            )
+            self.result = ipywidgets.HTML()
+            self.button.on_click(lambda _: self._run())
+            ipywidgets.VBox.__init__(self, [self.turn, self.limit, self.button, self.result])
+            self.add_class("course-timeline")
+            self._run()
+
+        def play(self, turn: str = "rrrrrr", limit: int = 5) -> Recorder:
+            recorder = super().play(turn, limit)
+            self.result.value = recorder.as_html()
+            return recorder
+
+        def _run(self) -> None:
+            try:  # an exception in a handler leaves no trace in the notebook
+                self.play(self.turn.value, self.limit.value)
+            except Exception as error:
+                self.result.value = f"<p>✗ This turn could not be run: {html.escape(str(error))}</p>"
+
+    return BoardWidget

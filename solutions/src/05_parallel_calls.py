@@ -1,0 +1,179 @@
+# %% [markdown]
+# # Exercises 05 · Parallel calls and id pairing
+#
+# Three exercises, about 50 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# `hint("5.1")` gives one hint at a time; `solution("5.1")` opens after two tries.
+#
+# The lesson: [05 · Parallel calls and id pairing](../notebooks/05_parallel_calls.ipynb).
+
+# %% tags=["setup"]
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from course_kit import check, hint, solution
+
+# %% [markdown]
+# ## 5.1 Repair the zip
+#
+# *Easy, core, about 12 minutes, about 8 lines.*
+#
+# This function answers the calls of a turn. `calls` are `tool_use` blocks (dicts), `run(call)` makes one call and returns a
+# text. It has the bug of the lesson, and a second one: if one call raises, nothing is left.
+
+
+# %%
+def answer_all_as_found(calls, run):
+    with ThreadPoolExecutor() as pool:
+        running = [pool.submit(run, call) for call in calls]
+        outputs = [each.result() for each in as_completed(running)]
+    return [
+        {"type": "tool_result", "tool_use_id": call["id"], "content": output}
+        for call, output in zip(calls, outputs, strict=True)
+    ]
+
+
+# %% [markdown]
+# Write it anew. For calls with the ids `toolu_1` (Hangzhou, slow) and `toolu_2` (Atlantis, raises `LookupError("not on any
+# map")`) it should return
+#
+# ```python
+# [
+#     {"type": "tool_result", "tool_use_id": "toolu_1", "content": "27 °C, sunny"},
+#     {"type": "tool_result", "tool_use_id": "toolu_2", "content": "LookupError: not on any map", "is_error": True},
+# ]
+# ```
+#
+# - The calls run at the same time.
+# - Each result has the output of *its* call, also when the same call stands there twice.
+# - The results are in the order of the calls.
+# - A call that raises gets an error result with the exception's message; the others keep theirs.
+
+# %% tags=["exercise-5.1"]
+
+
+def answer_all(calls, run):
+    """One `tool_result` for each call, in call order."""
+
+    # BEGIN SOLUTION
+    def made(call):
+        block = {"type": "tool_result", "tool_use_id": call["id"]}
+        try:
+            return {**block, "content": run(call)}
+        except Exception as error:
+            return {**block, "content": f"{type(error).__name__}: {error}", "is_error": True}
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(made, calls))
+    # END SOLUTION
+
+
+# %%
+check("5.1", answer_all)
+
+# %% [markdown] tags=["solution"]
+# `made` turns one call into one finished result, id included. There is never an output without its call, so nothing can be
+# matched wrongly. The `try` is inside, around one call: outside, around `pool.map`, the first exception would take the rest
+# with it. A dict from future to call is as good, with a sort at the end.
+
+# %% [markdown]
+# ## 5.2 A runner with a limit, in which a write is a barrier
+#
+# *Hard, core, about 25 minutes, about 20 lines.*
+#
+# The kit runs a turn with a write in it one call after another. You can do better. Reads that stand next to each other form a
+# *batch* and run together, at most `limit` at a time. A write runs alone: everything ahead of it is done before it begins, and
+# nothing behind it begins before it is done.
+#
+# | turn | batches |
+# |---|---|
+# | read, read, read | [read, read, read] |
+# | read, read, write, read | [read, read], [write], [read] |
+# | write, write, read | [write], [write], [read] |
+#
+# `tools` maps a name to a function and its effect: `{"look": (look, "read"), "save": (save, "write")}`. A call's inputs go to
+# the function by name: `function(**call["input"])`; it returns a text. Return the results as in 5.1: in call order, and a call
+# that raises, read or write, gets an error result while the rest of the turn goes on.
+
+# %% tags=["exercise-5.2"]
+
+
+def run_turn(calls, tools, limit):
+    """The results of a turn; reads in a row run together, a write is a barrier."""
+
+    # BEGIN SOLUTION
+    def made(call):
+        block = {"type": "tool_result", "tool_use_id": call["id"]}
+        function, _ = tools[call["name"]]
+        try:
+            return {**block, "content": function(**call["input"])}
+        except Exception as error:
+            return {**block, "content": f"{type(error).__name__}: {error}", "is_error": True}
+
+    def is_read(call):
+        return tools[call["name"]][1] == "read"
+
+    batches = []
+    for call in calls:
+        if batches and is_read(call) and is_read(batches[-1][-1]):
+            batches[-1].append(call)
+        else:
+            batches.append([call])
+
+    results = []
+    for batch in batches:
+        with ThreadPoolExecutor(limit) as pool:
+            results += pool.map(made, batch)
+    return results
+    # END SOLUTION
+
+
+# %%
+check("5.2", run_turn)
+
+# %% [markdown] tags=["solution"]
+# First the plan, then the running. The end of `with ThreadPoolExecutor(limit)` waits until the batch is done: that is the
+# barrier. `pool.map` keeps call order within a batch, and the batches are in order, so nothing has to be sorted.
+#
+# Why does the kit not do this? Because reads on both sides of a write are only independent of *each other*; whether a read may
+# pass a write is never asked here either. The gain is small in practice: turns that mix reads and writes are short.
+
+# %% [markdown]
+# ## 5.3 Twenty calls against a quota of five
+#
+# *Medium, useful, about 12 minutes, about 6 lines.*
+#
+# A carrier takes five requests at a time. Several tools ask it, in several conversations at once, so a limit for each turn does
+# not help: the guard must stand before the carrier.
+#
+# Write `guard(ask, quota)`. It returns a function that does what `ask` does, can be called from any number of threads, and never
+# lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*. What `ask` returns or raises reaches
+# the caller unchanged.
+#
+# ```python
+# track = guard(carrier.track, 5)  # once, for the whole program
+# track(4711)  # what carrier.track(4711) returns
+# ```
+
+# %% tags=["exercise-5.3"]
+import threading
+
+
+def guard(ask, quota):
+    """`ask`, for at most `quota` callers at a time."""
+    # BEGIN SOLUTION
+    places = threading.Semaphore(quota)
+
+    def guarded(parcel):
+        with places:
+            return ask(parcel)
+
+    return guarded
+    # END SOLUTION
+
+
+# %%
+check("5.3", guard)
+
+# %% [markdown] tags=["solution"]
+# One semaphore, made with the guard and shared by all who call it. `with` gives the place back, also when `ask` raises;
+# without that, five failures would close the door for ever. In a second process it guards nothing: there the quota needs a
+# place that both processes see, such as the database or a gateway. (`asyncio` has a `Semaphore` of its own, for `async with`.)
