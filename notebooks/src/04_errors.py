@@ -11,7 +11,8 @@
 # - **cap** what a failing tool may cost,
 # - **tell** a cut call from a broken one.
 #
-# About 85 minutes, with a good place to stop in the middle. The exercises come on top. Lessons 01 to 03 come before.
+# About 105 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01 to 03 come
+# before.
 
 # %% tags=["setup"]
 import json
@@ -105,6 +106,9 @@ answer(result("", is_error=True))
 # (simulated) model calls again: nothing told it that the order does not exist. The third is the worst, a false answer in
 # good order.
 #
+# (As of November 2026 the first complaint and the accepted empty result are documented, in "Handle tool calls". The rule
+# about an empty error is known from users' reports.)
+#
 # What is left: a result, `is_error`, and a text. **Guess** which of these two leads to an answer for the customer:
 
 # %% tags=["item-04.1"]
@@ -116,14 +120,24 @@ answer(result("There is no order ORD-20260971. Do not try again: let the user ch
 # style: it quotes the text.) So the form is settled, and the words are what matters. They are the next section.
 #
 # An input that breaks the schema is treated alike: it is neither run nor raised nor dropped. What is wrong goes back.
-# (Say the model had sent `order` in place of `order_id`.)
+# (Say the model had sent `order` in place of `order_id`.) `check_tool_input` takes a definition, as here, a tool made with
+# `@tool`, or a bare schema, whatever is at hand.
 
 # %%
 checked = check_tool_input(PAID_FOR, {"order": "ORD-20260971"})
 answer(result(checked.text(), is_error=True))
 
 # %% [markdown]
-# One more rule of the form: only text may stand in an error. With a screenshot beside it, the API refuses the request.
+# One more rule of the form, also known from reports only. A tool fails, and sends a screenshot of what it saw. **Guess:**
+
+# %%
+saw = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+told = {"type": "text", "text": "The page did not load."}
+answer(result([told, saw], is_error=True))
+answer(result([told, saw]))
+
+# %% [markdown]
+# Only text may stand in an error. Without the flag the same result passes.
 
 # %% tags=["quiz"]
 quiz("04.1")
@@ -135,7 +149,8 @@ quiz("04.1")
 # all the model can see:
 
 # %% tags=["item-04.2"]
-from course_kit.classroom.error_texts import DESK, REQUESTS, STRANGERS, error_texts, recover, story
+from course_kit.classroom.error_cases import DESK, REQUESTS, STRANGERS
+from course_kit.classroom.error_texts import error_texts, recover, story
 
 for definition in DESK.tools:
     fields = definition["input_schema"]["properties"]
@@ -148,9 +163,9 @@ for definition in DESK.tools:
 # %%
 asked = [{"role": "user", "content": REQUESTS[0]}]
 first = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=DESK.tools, messages=asked)
-guess = first.content[-1].to_dict()
-print(REQUESTS[0], guess["input"], sep="\n")
-for fault in DESK.faults(guess):
+wrong_call = first.content[-1].to_dict()
+print(REQUESTS[0], wrong_call["input"], sep="\n")
+for fault in DESK.faults(wrong_call):
     print(fault)
 
 # %% [markdown]
@@ -221,8 +236,8 @@ for name, found in measured.items():
 #
 # Why is it so even? Because this is a rule at work, not a language model. After an error it looks for names of inputs in
 # the text. None found: the same call again, three times at most. A name found: the words behind it are read as more
-# description of that input, and if a better value follows, it is sent. If none follows, it gives up. (The seeds agree:
-# chance has no part in these steps.)
+# description of that input, and if a better value follows, it is sent. If none follows, it gives up, unless the text says
+# to try again. (The seeds agree: chance has no part in these steps.)
 
 # %% [markdown]
 # Three of the twelve are not saved even by the best text. Which?
@@ -234,8 +249,8 @@ for said, share, calls in measured["field and hint"].rows:
 
 # %% [markdown]
 # "Never came" is *not_received*, and the rules do not know that. "20260917" needs `ORD-` in front, and the rules copy
-# values but never compose one. A real model may well do both. So do not read 75 % as the worth of a good text. Read it as: here
-# is the step that makes the difference, and why.
+# values but never compose one. A real model may well do both. So do not read 75 % as the worth of a good text.
+# Read it as: here is the step that makes the difference, and why.
 
 # %% [markdown]
 # ### In other people's words
@@ -244,7 +259,7 @@ for said, share, calls in measured["field and hint"].rows:
 # kinds of text as others write them, put down before they were tried and not touched since. No rule was made for them.
 
 # %%
-amount_and_reason = DESK.faults(guess)
+amount_and_reason = DESK.faults(wrong_call)
 for voice, texts in STRANGERS.items():
     for fault in amount_and_reason:
         print(f"{voice:12}", texts["field and hint"](fault))
@@ -258,14 +273,15 @@ from course_kit.classroom.plots import plot_recovery
 voices = {"the course": measured}
 for voice, texts in STRANGERS.items():
     voices[voice] = {name: recover(write, seeds=1) for name, write in texts.items()}
+for voice, found in voices.items():
+    print(f"{voice:12}", found["field and hint"])
 show(plot_recovery(voices))
 
 # %% [markdown]
-# (Simulated. The line: where the share on many more requests like these may lie.)
-#
-# The first three kinds come out alike in every voice. The full text wins in three voices of four, mostly by less. The JSON
-# body wins nothing: the rules read a name and the sentence behind it. (Real models mostly read JSON well.) So *say what is
-# wanted, beside the name* held. The size of the gain did not: measure it with your wording and your model.
+# The first three kinds come out alike in every voice. The full text wins in three voices of four: as much as the course's
+# in one, less in two. The JSON body wins nothing: the rules read a name and the sentence behind it. (A real model may well
+# read it.) So *say what is wanted, beside the name* held. The size of the gain did not: measure it with your wording and
+# your model.
 
 # %% tags=["quiz"]
 quiz("04.2")
@@ -280,11 +296,11 @@ print("all at once  ", recover(field_and_hint))
 print("one at a time", recover(field_and_hint, at_once=False))
 
 # %% [markdown]
-# Every fault that you keep back is another turn. With three faults, and two retries allowed (the cap, below), the run ends
-# before the model has read of the third.
+# Every fault that you keep back is another turn, and turns run out. `run_agent` counts those in which a tool failed. It
+# allows a first try and two retries (`max_retries=2`). When the third has failed, the run ends, and the model is not asked
+# again. That is the cap; the second half has more on it.
 #
-# `check_tool_input`, which `run_agent` uses, tells all of them. Here is the refund tool of lesson 01 and a call with four
-# faults:
+# `check_tool_input`, which `run_agent` uses, tells all faults. Here is the refund tool of lesson 01, and a call with four:
 
 # %%
 from course_kit import desk_tools
@@ -294,29 +310,8 @@ bad = {"order_id": "20260917", "amount_cents": 19.99, "reason": "broken", "notes
 print(check_tool_input(desk["refund_order"], bad).text())
 
 # %% [markdown]
-# Each line has where, what is wanted, what came, and sometimes what to try. If the fault is no field's, the place is the
-# whole input. In a nested input the place is a path such as `items[2].qty`.
-#
-# It is the hard cases that tell a good checker. Here `target` may be one of two shapes. It says `email`, so it is meant to
-# be the first, and `to` is wrong:
-
-# %%
-import jsonschema
-
-
-def shape(kind, field):
-    properties = {"kind": {"const": kind}, field: {"type": "string"}}
-    return {"type": "object", "properties": properties, "required": ["kind", field]}
-
-
-schema = {"type": "object", "properties": {"target": {"anyOf": [shape("email", "to"), shape("sms", "phone")]}}}
-value = {"target": {"kind": "email", "to": 42}}
-for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
-    print("jsonschema:", error.message)
-print("the kit:   ", check_tool_input(schema, value).problems[0].message)
-
-# %% [markdown]
-# The first is true, and no help. A text for a model is written for the repair.
+# Each line has where, what is wanted, what came, and sometimes what to try. In a nested input the place is a path such as
+# `items[2].qty`.
 #
 # A **near match** says outright what was meant. Here the name of a file is a little off. (`run_tool` makes one call and
 # returns its result, whatever happens.)
@@ -343,6 +338,16 @@ print(run_tool(wish, file_tools(folder))["content"])
 texts = error_texts()
 texts
 
+# %% [markdown]
+# What we found:
+
+# %%
+for text in ("`amount` cents", "`amount` is invalid, try again"):
+    print(texts.tell(text, 6), "\n")
+
+# %% [markdown]
+# A name and a unit are enough. *Try again* makes "field named" as dear as "failed": the model does what it was told.
+
 # %% tags=["quiz"]
 quiz("04.3")
 
@@ -352,9 +357,10 @@ quiz("04.3")
 # %% [markdown]
 # ## Input that is no JSON, and input that is cut
 #
-# The SDK hands `input` over as an object. But text arrives when you join fragments of a stream yourself, when a tool has
-# `eager_input_streaming` (the server then checks nothing), and from providers that send inputs as strings (lesson 11).
-# Then one day it looks like this:
+# The SDK hands `input` over as an object. But text arrives when you join fragments of a stream yourself, and from providers
+# that send inputs as strings (lesson 11). It is most often broken where a tool has `eager_input_streaming`: the server then
+# passes fragments on as they are written, and does not check the JSON (documentation, November 2026; whether `strict`
+# still helps there is not said). One day it looks like this:
 
 # %% tags=["item-04.3"]
 raw = '{"order_id": "ORD-20260917", "amount_cents": 1999, "reason": damaged}'
@@ -373,13 +379,14 @@ print('{"INVALID_JSON": "' + raw + '"}   ← by hand: no JSON either')
 print(json.dumps({"INVALID_JSON": raw, "problem": trouble}))
 
 # %% [markdown]
-# The kit's form of it, and the one text that is not broken at all: the empty one. A call without inputs streams nothing,
+# `run_tool` does that. And the one text that is not broken at all is the empty one: a call without inputs streams nothing,
 # and means `{}`.
 
 # %%
-for text in (raw, ""):
-    wish = {"type": "tool_use", "id": "toolu_1", "name": "search_orders", "input": text}
-    print(run_tool(wish, [desk["search_orders"]])["content"][:230], "\n")
+for name, text in (("refund_order", raw), ("search_orders", "")):
+    wish = {"type": "tool_use", "id": "toolu_1", "name": name, "input": text}
+    came = json.loads(run_tool(wish, desk.values())["content"])
+    print(name, "→", came.get("problem") or f"{len(came['orders'])} orders")
 
 # %% [markdown]
 # ### Cut is not broken
@@ -387,14 +394,15 @@ for text in (raw, ""):
 # A call that `max_tokens` cuts in the middle does not parse either. But is that the model's mistake? It wrote well, and
 # your limit stopped it. Tell it "invalid JSON", and it writes the same long call again, into the same limit.
 #
-# So `run_agent` asks again, once, without the cut turn and with more room. Below the first reply is cut after four
-# fifths of its call. **Guess** the `max_tokens` of the second request (the third follows the refund):
+# So `run_agent` asks again, once, without the cut turn and with more room. Below, the mock cuts the first reply after four
+# fifths of its call (`faults=` says what goes wrong with which request). **Guess** the `max_tokens` of the second request
+# (the third follows the refund):
 
 # %%
-from course_kit.mock import faults
+from course_kit.mock.faults import max_tokens
 
 refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Do NOT restock.")
-provider = MockProvider([refund, refund, "Done."], faults={1: faults.max_tokens(0.8)})
+provider = MockProvider([refund, refund, "Done."], faults={1: max_tokens(0.8)})
 shop.reset()
 run = run_agent(
     provider.client(), tools=desk.values(), messages="Refund it.", max_tokens=60, approver=lambda call: True
@@ -404,9 +412,13 @@ print("first reply:", provider.requests[0].reply["content"][-1]["input"])
 print("refunds:", [row["note"] for row in shop.ledger("ORD-20260917")], "| stopped:", run.stopped)
 
 # %% [markdown]
-# Look at the first reply once more: its `input` is a clean dict, though the call was cut. A lenient parser dropped the
-# broken end. It parses, it fits the schema, and the note is gone. That is why the decision falls by `stop_reason`, never
-# by "does it parse". A second cut in a row ends the run.
+# The larger limit was for the one reply that needed it; the next request has yours again. A second cut in a row ends the
+# run.
+#
+# Look at the first reply once more: its `input` is a clean dict, though the call was cut. Whose work is that? The SDK's,
+# when you stream with its helper: its parser drops an unfinished end (anthropic 2.14). The mock does the same without a
+# stream; what the API itself does there is not documented. It parses, it fits the schema, and the note is gone. So decide
+# by `stop_reason`, not by "does it parse".
 
 # %% tags=["quiz"]
 quiz("04.4")
@@ -433,9 +445,8 @@ options = {"tools": [paid_for], "messages": question["content"], "max_iterations
 print(run_agent(stubborn, max_retries=100, **options))
 
 # %% [markdown]
-# Each reply carries the whole conversation, so the tokens grow faster than the calls. By default `run_agent` allows two
-# retries of a tool: a first try and two more turns in which it fails. Then the run ends. The trace stays, and whoever
-# evaluates the agent counts the case as failed.
+# Each request carries the whole conversation, so the tokens grow faster than the calls. Now with the default, a first try
+# and two retries. The trace stays, and whoever evaluates the agent counts the case as failed.
 
 # %%
 capped = run_agent(stubborn, **options)
@@ -443,8 +454,6 @@ print(capped)
 print(capped.trace)
 
 # %% [markdown]
-# (Read the three error lines as the model does. `KeyError` and a number: would *you* know what to do?)
-#
 # What counts as one failure? A model may call a tool three times in one turn, for three orders. **Guess:** three calls
 # fail at once, then it apologises. Does the cap end this run?
 
@@ -455,9 +464,8 @@ print(run_agent(apologises, tools=[paid_for], messages="What was paid for the th
 
 # %% [markdown]
 # It does not: failures of one turn count once, for the model had no chance to learn between them. A success of the tool
-# starts the count anew. A turn without the tool changes nothing.
-#
-# (And no call took the others with it: each of the three has its own result. More of that in lesson 05.)
+# starts the count anew. A turn without the tool changes nothing. Nor does a refusal: when a person or the business says
+# no, the tool works, and its answer is no.
 
 # %% tags=["quiz"]
 quiz("04.5")
@@ -485,8 +493,8 @@ for order_id in ("ORD-20260971", "ORD-2026917", "ORD-20260914"):
         print(error_text(error), "\n")
 
 # %% [markdown]
-# Not found, malformed, not allowed. Each ends with a hint. **Guess** what the model does without it, and what it does
-# when all it reads is the code.
+# Not found, malformed, not allowed. Each text has four parts: a code, a message, a hint, and a line that says whether the
+# same call may succeed. `next_step` tells the model one of them and gives its next move:
 
 
 # %%
@@ -501,16 +509,27 @@ def next_step(order_id, said):
     return f"calls {last.name}" if last.type == "tool_use" else "gives up and tells the user"
 
 
+# %% [markdown]
+# Take the text apart and put it together again. **Guess** at which line the model stops repeating itself:
+
+# %%
 for order_id, error in errors.items():
-    print(error.code)
-    print("  the code alone   ", next_step(order_id, error.code))
-    print("  without the hint ", next_step(order_id, error_text(ToolError(error.code, error.message))))
-    print("  with the hint    ", next_step(order_id, error_text(error)))
+    for said in (
+        error.code,
+        error.message,
+        error_text(ToolError(error.code, error.message)),
+        error_text(error),
+    ):
+        print(f"{next_step(order_id, said):27} ←", said.replace("\n", " / "))
+    print()
 
 # %% [markdown]
-# The code alone: the same call again, for `NOT_FOUND` is a word for programmers. The message ends the matter honestly.
-# The hint opens a way that the model had not thought of: look the order up. (Simulated: a tool named in an error is
-# called, unless the sentence leaves it to the user; "will fail again" keeps it from repeating.)
+# The bare code: the same call again, for `NOT_FOUND` is a word for programmers. The bare message: mostly the same again.
+# (One names an input and nothing better to send: it gives up, as with "field named".) *Retryable: no* ends the matter
+# honestly. The hint opens a way that the model had not thought of: look the order up.
+#
+# (Simulated: "will fail again" and "do not try" keep it from repeating; a tool named in an error is called, unless the
+# sentence leaves it to the user. A real model may well stop at the bare message.)
 
 # %% [markdown]
 # | it happened | is it an error? | what the text must say |
@@ -539,8 +558,9 @@ print(run_tool(wish, [send_email])["content"])
 print("mails that left:", len(sent))
 
 # %% [markdown]
-# The mail is out, the answer was lost. A text that says "please try again" sends it twice. Lesson 09 makes such writes
-# safe to repeat.
+# The mail is out, the answer was lost. A text that says "please try again" sends it twice. The kit added the second line
+# by itself: a tool is taken for a write until it says `effect="read"` (or that a repeat does no harm, `idempotent=True`).
+# Lesson 09 makes writes safe to repeat.
 
 # %% tags=["quiz"]
 quiz("04.6")
@@ -549,26 +569,28 @@ quiz("04.6")
 # ## Who can act on it?
 #
 # One question decides what the model reads: *can it change what it does because of this text?* "This user may not see
-# that order" is for the model: it can tell the user, or look elsewhere. "Our key for the carrier is refused" is not:
-# nothing that it sends will change that.
+# that order": yes, it can tell the user, or look elsewhere. "Our key for the carrier is refused": no, nothing that it
+# sends will change that.
 #
-# The kit keeps the answer in a table:
+# The kit keeps the answers in a table. Ten of its rows:
 
 # %% tags=["item-04.6"]
 from course_kit.harness.failures import FAILURES
 
-print(f"{'code':16} {'who acts':9} {'again?':7} {'counts?':8} meaning")
-for code, row in FAILURES.items():
+codes = "INVALID_INPUT NOT_FOUND EXCEPTION TIMEOUT BUSY DENIED NOT_ALLOWED OVER_REFUND CREDENTIALS INTERNAL".split()
+print(f"{'code':14} {'who acts':9} {'again?':7} {'counts?':8} meaning")
+for code in codes:
+    row = FAILURES[code]
     again, counts = ("yes" if yes else "-" for yes in (row.retryable, row.counts))
-    print(f"{code:16} {row.actor:9} {again:7} {counts:8} {row.meaning}")
+    print(f"{code:14} {row.actor:9} {again:7} {counts:8} {row.meaning}")
 
 # %% [markdown]
-# *Again?*: may the same call succeed later? *Counts?*: does it count towards the cap? A refusal by a person or by the
-# business does not: the tool works, its answer is no. Where a *person* would have to act, the model still reads all of it,
-# for it has to tell the user.
+# *Who acts* is who could mend it. *Again?*: may the same call succeed later? (`TIMEOUT` says yes, for it may. Whether it
+# *should* be made again is another matter for a write: look first.) *Counts?*: towards the cap?
 #
-# Only the *operator's* rows shrink to one line: those of whoever runs the program. Here the database is gone. **Guess**
-# what the model reads:
+# A *person's* rows are read in full as well: the model has to tell the user. The *operator's* shrink to one line. (The
+# operator is whoever runs the program.) Here the database is gone, and another call meets a plain `ValueError`.
+# **Guess** what the model reads of each:
 
 # %%
 import sqlite3
@@ -577,25 +599,37 @@ import sqlite3
 @tool(effect="read")
 def read_price(product_id: str) -> str:
     """Say what a product costs."""
-    raise sqlite3.OperationalError("unable to open /srv/desk/secret/prices.sqlite3")
+    if product_id == "PRD-101":
+        raise sqlite3.OperationalError("unable to open /srv/desk/secret/prices.sqlite3")
+    raise ValueError("the price list refused token tk-4711")
 
 
-broken = MockProvider([call("read_price", product_id="PRD-101"), "I cannot say."]).client()
-run = run_agent(broken, tools=[read_price], messages="What is PRD-101?")
-event = next(event for event in run.trace.events if event["event"] == "result")
-print("the model: ", event["result"]["content"])
-print("the trace: ", event["failure"], "|", event["details"].split(" (")[0])
+both = [call("read_price", product_id=product) for product in ("PRD-101", "PRD-202")]
+run = run_agent(MockProvider([both, "I cannot say."]).client(), tools=[read_price], messages="What do they cost?")
+for event in run.trace.events:
+    if event["event"] == "result":
+        print("the model:", event["result"]["content"])
+        print("the trace:", event["failure"], "|", event.get("details", "-").split(" (")[0], "\n")
+
+# %% [markdown]
+# The token went out. The rule goes by the exception's class. Bugs (`AttributeError`, `NameError`, `ImportError`, …), a
+# full memory and the errors of a database module become `INTERNAL`. A refused key (`AuthenticationError`,
+# `PermissionDeniedError`, status 401) becomes `CREDENTIALS`. **Every other exception goes to the model with its type and
+# message**: `KeyError: 'ORD-20260971'` may well be about the input.
+#
+# So keep secrets out of messages. Where a library puts one in, catch its exception in the tool and raise a `ToolError` in
+# your own words.
 
 # %% [markdown]
 # MCP, the protocol for tool servers, draws the same line: a *tool error* is a result with `isError: true`, for the model;
-# a *protocol error* is for the program. By the protocol's own words an unknown tool belongs to the second kind. In
-# practice the Python server (2.3) answers an unknown tool and bad arguments with a result, too. That is wise: the model
-# *can* act on "there is no tool of this name; there are …".
+# a *protocol error* is for the program. Arguments that do not fit are tool errors since the revision of 2025-11-25. An
+# unknown tool is still a protocol error by the text of the protocol. The Python server answers both with a result (as of
+# mcp 2.3.0).
 
 # %% [markdown]
 # ## Never
 #
-# Four things that one finds in real systems. First the stack trace as a text:
+# Four things that one finds in real systems. The first two are texts. **Guess** what the model does with each:
 
 # %% tags=["item-04.7"]
 import traceback
@@ -604,13 +638,16 @@ try:
     hers.query_order("ORD-20260971")
 except ToolError as error:
     trace, sentence = traceback.format_exc(), error_text(error)
-for name, text in (("the stack trace", trace), ("the sentence", sentence)):
-    print(f"{name:16}", "longer than 300:", len(text) > 300, "| names our files:", "shop.py" in text, end=" | ")
-    print("says what to try:", "search_orders" in text)
+for name, said in (
+    ("a stack trace", trace),
+    ("bare JSON", '{"error": "operation failed"}'),
+    ("the sentence", sentence),
+):
+    print(f"{name:14}", next_step("ORD-20260971", said), "| names our files:", "shop.py" in said)
 
 # %% [markdown]
-# More tokens, names of internal files, and no hint. The second is `{"error": "operation failed"}`: it was among the
-# strangers' texts above, and won nothing.
+# The stack trace is long, names files of ours and says nothing of what to try: here the model gives up. *Operation failed*
+# gives it nothing at all, so it asks again.
 #
 # The third and the fourth are about what may be repeated. A customer wants 50.00 back for a cup of 19.99. The business
 # says no. **Guess** the number of calls for each way to say it:
@@ -719,34 +756,38 @@ class Refund(BaseModel):
 try:
     Refund.model_validate({"order_id": "20260917", "amount_cents": 19.99, "reason": "broken"})
 except ValidationError as error:
-    for fault in error.errors(include_url=False):
-        print(".".join(map(str, fault["loc"])), "-", fault["msg"])
+    for found in error.errors(include_url=False):
+        print(".".join(map(str, found["loc"])), "-", found["msg"])
 
 # %% [markdown]
 # (`str(error)` also prints class names and addresses of web pages: tokens that help nobody.)
 #
-# **Now guess:** the model sends `"5"`, `True` and `5.0` as the amount. Which are refused?
+# **Now guess:** the model sends `"5"`, `True` and `5.0` as the amount. Three readers look at each: Pydantic as it is
+# (its *lax* mode), Pydantic with `strict=True`, and the check against the schema. Who refuses what?
 
 # %%
 amount = {"type": "object", "properties": {"amount_cents": {"type": "integer", "minimum": 1}}}
-for value in ("5", True, 5.0):
+
+
+def pydantic_makes(value, **mode):
     order = {"order_id": "ORD-20260917", "reason": "other", "amount_cents": value}
-    passed = check_tool_input(amount, {"amount_cents": value}).ok
-    print(f"{value!r:5} Pydantic makes it {Refund.model_validate(order).amount_cents}, the schema check says", passed)
+    try:
+        return Refund.model_validate(order, **mode).amount_cents
+    except ValidationError:
+        return "refused"
+
+
+for value in ("5", True, 5.0):
+    lax, exact = pydantic_makes(value), pydantic_makes(value, strict=True)
+    schema = "accepted" if check_tool_input(amount, {"amount_cents": value}).ok else "refused"
+    print(f"{value!r:5} lax: {lax}  strict: {exact}  schema: {schema}")
 
 # %% [markdown]
-# Pydantic's usual mode is *lax*: it converts what can be converted. `"5"` becomes 5, `True` becomes 1, and nobody hears
-# of it. Handy for web forms. For a model's calls it hides that definition and reader disagree, and a person who approves
-# the call sees another value than the one that runs. Say `strict=True`, or check against the schema first:
-
-# %%
-try:
-    Refund.model_validate({"order_id": "ORD-20260917", "reason": "other", "amount_cents": "5"}, strict=True)
-except ValidationError as error:
-    print(error.errors(include_url=False)[0]["msg"])
-print(check_tool_input(amount, {"amount_cents": "5"}).problems[0].message)
-
-# %% [markdown]
+# Lax mode converts what can be converted. `"5"` becomes 5, `True` becomes 1, and nobody hears of it. Handy for web forms.
+# For a model's calls it hides that definition and reader disagree, and a person who approves the call sees another value
+# than the one that runs. Say `strict=True`, or check against the schema first. (They differ at `5.0`: for JSON Schema the
+# value counts.)
+#
 # (The SDK's own `@beta_tool` validates with Pydantic in lax mode. When that fails, the model reads "Invalid arguments for
 # function …" without any field, as of SDK 2.14.)
 
@@ -770,7 +811,8 @@ quiz("04.9")
 # | a cut call, over and over | It was answered as "invalid JSON". Ask again with more room. |
 # | `stopped` is `max_retries: …` | The trace has every text the model read. Start with the first. |
 #
-# Every complaint of the API stands in the [index](90_glossary.ipynb).
+# (The first two rows are known from reports, the third is documented.) Every complaint of the API stands in the
+# [index](90_glossary.ipynb).
 #
 # ## The same on the live API
 #
@@ -783,9 +825,9 @@ from course_kit import announce, connect
 announce(tokens=8_000)
 live = connect()
 for name, write in TEXTS.items():
-    told = "\n".join(write(fault) for fault in DESK.faults(guess))
-    back = {"type": "tool_result", "tool_use_id": guess["id"], "content": told, "is_error": True}
-    turns = [*asked, {"role": "assistant", "content": [guess]}, {"role": "user", "content": [back]}]
+    told = "\n".join(write(fault) for fault in DESK.faults(wrong_call))
+    back = {"type": "tool_result", "tool_use_id": wrong_call["id"], "content": told, "is_error": True}
+    turns = [*asked, {"role": "assistant", "content": [wrong_call]}, {"role": "user", "content": [back]}]
     last = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=DESK.tools, messages=turns).content[-1]
     print(f"{name:18}", last.input if last.type == "tool_use" else last.text.replace("\n", " ")[:90])
 

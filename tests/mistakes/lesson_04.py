@@ -1,6 +1,7 @@
 """Answers to the exercises of lesson 04."""
 
 import difflib
+import functools
 import json
 import traceback
 from typing import Any
@@ -9,6 +10,7 @@ import jsonschema
 
 from course_kit import check_tool_input
 
+WRITE = functools.partial(json.dumps, default=str)
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
 
 
@@ -27,16 +29,20 @@ def checker(
     hints: bool = True,
     options: bool = True,
     coerce: bool = False,
+    whole: bool = True,
+    always_closed: bool = False,
+    expected: bool = True,
+    missing_type: bool = False,
 ):
     """The check by hand with one thing done wrong (or merely otherwise)."""
 
     def check_input(schema: Any, value: Any) -> list[dict[str, str]]:
         faults: list[dict[str, str]] = []
 
-        def add(path: str, expected: str, came: Any, hint: str) -> None:
+        def add(path: str, wanted: str, came: Any, hint: str) -> None:
             shown = came if came == "nothing" else repr(came) if repr_value else json.dumps(came)
             shown = shown[:90] if cut else shown
-            faults.append({"path": path, "expected": expected, "received": shown, "hint": hint if hints else ""})
+            faults.append({"path": path, "expected": wanted, "received": shown, "hint": hint if hints else ""})
 
         if root and not isinstance(value, dict):
             add("", "an object", value, "send an object")
@@ -44,18 +50,26 @@ def checker(
         fields = schema["properties"]
         for name in schema["required"] if missing else ():
             if name not in value:
-                add(name, json.dumps(fields[name].get("type") or fields[name]["enum"]), "nothing", f"add {name}")
+                listed = "a value" if missing_type else fields[name].get("enum")
+                add(name, json.dumps(fields[name].get("type") or listed), "nothing", f"add {name}")
         for name, came in list(value.items()):
             if name not in fields:
                 close = difflib.get_close_matches(name, fields)
-                if unknown:
-                    add(name, "no such field", came, f"you mean {close[0]}" if close and near else "leave it out")
+                if unknown and (always_closed or schema.get("additionalProperties") is False):
+                    add(
+                        name,
+                        "no such field" if expected else "",
+                        came,
+                        f"you mean {close[0]}" if close and near else "leave it out",
+                    )
                 continue
             rule = fields[name]
             kind = rule.get("type")
             if coerce and kind == "integer" and isinstance(came, str) and came.isdigit():
                 value[name] = came = int(came)
             wrong = kind is not None and not isinstance(came, TYPES[kind])
+            if whole and kind == "integer" and isinstance(came, float) and came == int(came):
+                wrong = False
             if isinstance(came, bool) and kind != "boolean" and not python_bool:
                 wrong = kind is not None
             if wrong:
@@ -101,6 +115,8 @@ def net(
     trace: bool = False,
     kind: bool = True,
     listed: bool = True,
+    write: Any = WRITE,
+    outside: bool = False,
 ):
     """`answer` with one thing done wrong (or merely otherwise)."""
 
@@ -110,10 +126,12 @@ def net(
             if block["name"] not in tools:
                 names = ", ".join(sorted(tools)) if listed else "others"
                 raise LookupError(f"no tool {block['name']}, only {names}")
-            return {**result, "content": json.dumps(tools[block["name"]](**block["input"]))}
+            value = tools[block["name"]](**block["input"])
+            content = "" if outside else write(value)
         except catch as error:
             said = traceback.format_exc() if trace else f"{type(error).__name__}: {error}" if kind else str(error)
             return {**result, "content": said, **({"is_error": True} if flag else {})}
+        return {**result, "content": content or write(value)}
 
     return answer
 
@@ -163,7 +181,11 @@ def looks_first(block, tools):
         }
     except Exception as error:
         return {**result, "is_error": True, "content": repr(error)}
-    return {**result, "content": json.dumps(value), "is_error": False}
+    try:
+        content = json.dumps(value, default=lambda other: other.isoformat(), ensure_ascii=False)
+    except (TypeError, ValueError):
+        return {**result, "is_error": True, "content": "The tool ran, and its answer cannot be written as JSON."}
+    return {**result, "content": content, "is_error": False}
 
 
 TEXTS = {
@@ -190,6 +212,10 @@ MISTAKES = {
         "a hint that leads nowhere": (checker(unquoted=False), "`hint` should lead to"),
         "options not listed": (checker(options=False), "`expected` should say"),
         "the root not looked at": (checker(root=False), "list"),
+        "5.0 is no integer": (checker(whole=False), "where nothing is wrong"),
+        "every schema is closed": (checker(always_closed=True), "where `additionalProperties` is not said"),
+        "nothing expected of an unknown field": (checker(expected=False), "`expected` is empty"),
+        "a missing field without its list": (checker(missing_type=True), "With a missing field with a list"),
         "repaired on the quiet": (checker(coerce=True), "was changed"),
     },
     "4.2": {
@@ -200,6 +226,19 @@ MISTAKES = {
         "a stack trace": ((net(trace=True), guard()), "a stack trace is for the log"),
         "the bare message": ((net(kind=False), guard()), "should name KeyError"),
         "names not listed": ((net(listed=False), guard()), "should name paid_for"),
+        "str of what is returned": ((net(write=str), guard()), "`content` should be the returned value as JSON"),
+        "repr of what is returned": ((net(write=repr), guard()), "`content` should be the returned value as JSON"),
+        "texts as they are": (
+            (net(write=lambda value: value if isinstance(value, str) else json.dumps(value, default=str)), guard()),
+            "as JSON, \"for Zoë\"; it is 'for Zoë'",
+        ),
+        "dates are errors": ((net(write=json.dumps), guard()), "with a tool that returns a date: `is_error` should be"),
+        "JSON outside the try": ((net(outside=True), guard()), "returns what JSON cannot hold raised TypeError"),
+        "JSON outside, dates too": ((net(outside=True, write=json.dumps), guard()), "returns a date raised TypeError"),
+        "keys left out": (
+            (net(write=functools.partial(WRITE, skipkeys=True)), guard()),
+            "returns what JSON cannot hold: `is_error` should be True",
+        ),
         "catches everything": ((net(catch=BaseException), guard()), "it was swallowed"),
         "runs, then checks": ((net(), guard(before=False)), "the tool ran although"),
         "no check": ((net(), lambda block, tools, schemas: net()(block, tools)), "the tool ran although"),
@@ -212,6 +251,15 @@ MISTAKES = {
         "failed": (dict.fromkeys(TEXTS, "failed"), "0 of 10 unseen requests"),
         "fields named": ({name: f"`{name}` is invalid" for name in TEXTS}, "0 of 10 unseen requests"),
         "the type only": ({**TEXTS, "amount": "`amount` must be an integer"}, "5 of 10"),
+        "a sample date": (
+            {**TEXTS, "last_day": "`last_day` must look like 24.12.2026"},
+            "The text names `last_day`, and the simulated rules found no other value in it",
+        ),
+        "an unknown wording": (
+            {**TEXTS, "share": "share: divide the percentage by 100"},
+            "its wording is unknown to them",
+        ),
+        "nothing is named": ({**TEXTS, "kind": "birthday, apology or wedding"}, "The text for `kind` does not name it"),
         "a wrong unit": ({**TEXTS, "amount": "`amount` must be in mills: 24.50 is 24500"}, "leads to a wrong value"),
         "another order of the date": ({**TEXTS, "last_day": "`last_day` must be MM.DD.YYYY"}, "leads to a wrong value"),
         "a whole manual": ({**TEXTS, "kind": TEXTS["kind"] + " Read on." * 20}, "150 are allowed"),
@@ -225,6 +273,7 @@ VARIANTS = {
     },
     "4.2": {
         "other words": (net(), guard()),
+        "letters as they are": (net(write=functools.partial(WRITE, ensure_ascii=False, indent=1)), guard()),
         "known failures first": (looks_first, guard(looks_first)),
         "a list": [net(), guard()],
     },

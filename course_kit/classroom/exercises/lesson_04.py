@@ -2,11 +2,14 @@
 
 import json
 import random
+from datetime import date
 from typing import Any
 
 from course_kit.classroom.checks import exercise
-from course_kit.classroom.error_texts import KINDS, VOUCHERS, story
+from course_kit.classroom.error_cases import KINDS, VOUCHERS
+from course_kit.classroom.error_texts import story
 from course_kit.errors import Incorrect
+from course_kit.mock.turn import named_in
 
 __all__: list[str] = []
 
@@ -49,11 +52,12 @@ def _fault(path: str, expected: list[str], received: str = "", hint: str = "") -
     title="check_tool_input by hand",
     difficulty="medium",
     importance="core",
-    minutes=30,
+    minutes=40,
     hints=[
         "Begin with the value as a whole: if it is no dict, there is one fault, its path is empty, and you are done.",
         "Three loops: over what is required, over the fields that came, and for each of these over its rules.",
         "In Python `isinstance(True, int)` is true. In JSON a boolean is no number: look at booleans first.",
+        "`(5.0).is_integer()` is true and `(9.5).is_integer()` is not. An `int` has no need of it.",
         "`json.dumps(value)` is what came. Cut it when it is long. For a hint, ask: what would I send instead?",
         '`difflib.get_close_matches("nmae", ["name", "price"])` → `["name"]`',
     ],
@@ -66,10 +70,13 @@ class CheckByHand:
         options, least = schema["properties"][place]["enum"], schema["properties"][count]["minimum"]
         good, number = {place: options[0], count: least}, draw.randint(5, 9)
         long, typo = "x" * 5000, draw.choice(["nmae", "nname", "names"])
+        open_schema = {key: rule for key, rule in schema.items() if key != "additionalProperties"}
         rows: list[tuple[str, Any, list[dict[str, Any]]]] = [
             ("an input that fits", {**good, "price": 2.5, "quiet": True, "name": "Zoë"}, []),
             ("an integer for a number", {**good, "price": 3}, []),
+            ("a whole number written with .0 for an integer", {**good, count: float(number)}, []),
             ("a missing field", {place: options[1]}, [_fault(count, ["integer"])]),
+            ("a missing field with a list", {count: number}, [_fault(place, options)]),
             (
                 "a number in quotes",
                 {**good, count: f"{number}"},
@@ -97,7 +104,9 @@ class CheckByHand:
             ("a list instead of an object", [good], [_fault("", ["object"])]),
             ("a value of 5,000 characters", {**good, count: long}, [_fault(count, ["integer"], "xxxx")]),
         ]
-        return [{"about": about, "schema": schema, "value": value, "faults": faults} for about, value, faults in rows]
+        made = [{"about": about, "schema": schema, "value": value, "faults": faults} for about, value, faults in rows]
+        about = "a field of its own where `additionalProperties` is not said"
+        return [*made, {"about": about, "schema": open_schema, "value": {**good, "noise": 1}, "faults": []}]
 
     def observe(check_input: Any, case: dict[str, Any]) -> Any:
         before = json.dumps(case["value"])
@@ -131,6 +140,8 @@ class CheckByHand:
             for word in fault["expected"]:
                 if word not in one["expected"]:
                     raise Incorrect(f"With {about}, `expected` should say {word!r}; it says {one['expected']!r}.")
+            if not one["expected"].strip():
+                raise Incorrect(f"With {about}, `expected` is empty: what is wanted at {fault['path']!r}?")
             if fault["received"] not in one["received"]:
                 came = _short(one["received"])
                 raise Incorrect(f"With {about}, `received` should show {fault['received']} as JSON; it says {came}.")
@@ -159,7 +170,17 @@ DEFINITIONS = {
         "required": ["order_id", "amount_cents"],
         "additionalProperties": False,
     },
+    "read_note": {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
 }
+# What the tool `read_note` returns, and the same as JSON data.
+NOTES: dict[str, tuple[Any, Any]] = {
+    "None": (None, None),
+    "True": (True, True),
+    "a text": ("for Zoë", "for Zoë"),
+    "a list": ([{"qty": 1, "gift": False}], [{"qty": 1, "gift": False}]),
+    "a date": ({"until": date(2026, 12, 24)}, {"until": "2026-12-24"}),
+}
+NO_JSON = {("cup", "blue"): 2}
 
 
 @exercise(
@@ -167,9 +188,10 @@ DEFINITIONS = {
     title="The service that dies, mended twice",
     difficulty="medium",
     importance="core",
-    minutes=20,
+    minutes=25,
     hints=[
         "Whatever happens in a call, one `tool_result` comes out of it. What has to be inside the `try`?",
+        "`str(value)` is Python, with None and single quotes. `json.dumps(value, default=str)` is JSON, with dates.",
         "`str(KeyError('x'))` is `'x'` in quotes. Does that tell a model what happened? Name the kind of error too.",
         "An interrupt from the keyboard is a `BaseException` and no `Exception`: it is the person's, so let it pass.",
         "In `guarded_answer` nothing may run before the check has said yes. Then `answer` does the rest.",
@@ -182,11 +204,11 @@ class MendedTwice:
         cents = draw.randint(100, 9000)
 
         def one(about: str, name: str, input: dict[str, Any], **expected: Any) -> dict[str, Any]:
-            facts = {"error": None, "ran": True, "says": [], "guarded": True, **expected}
+            facts = {"error": None, "ran": True, "says": [], "gives": "", **expected}
             return {"about": about, "name": name, "input": input, "known": known, "cents": cents, **facts}
 
         return [
-            one("a call that works", "paid_for", {"order_id": known}, says=[str(cents)]),
+            one("a call that works", "paid_for", {"order_id": known}, gives={"paid_cents": cents}),
             one("an unknown order", "paid_for", {"order_id": unknown}, error=True, says=["KeyError", unknown]),
             one(
                 "an exception without a message",
@@ -207,7 +229,17 @@ class MendedTwice:
                 says=["order_id", "amount_cents"],
             ),
             one("an input that does not fit", "paid_for", {"order": known}, error=True, ran=False, says=["order_id"]),
-            one("a refund that fits", "book_refund", {"order_id": known, "amount_cents": cents}, says=["booked"]),
+            one(
+                "a refund that fits",
+                "book_refund",
+                {"order_id": known, "amount_cents": cents},
+                gives={"booked": cents},
+            ),
+            *(
+                one(f"a tool that returns {note}", "read_note", {"order_id": note}, gives=wanted)
+                for note, (_, wanted) in NOTES.items()
+            ),
+            one("a tool that returns what JSON cannot hold", "read_note", {"order_id": "no JSON"}, error=True),
             one("a person's interrupt", "paid_for", {"order_id": "ORD-99999999"}, error="interrupt"),
         ]
 
@@ -230,7 +262,11 @@ class MendedTwice:
                 ran.append(str(order_id))
                 return {"booked": amount_cents}
 
-            tools = {"paid_for": paid_for, "book_refund": book_refund}
+            def read_note(order_id: str, ran: list[str] = ran) -> Any:
+                ran.append(order_id)
+                return NO_JSON if order_id == "no JSON" else NOTES[order_id][0]
+
+            tools = {"paid_for": paid_for, "book_refund": book_refund, "read_note": read_note}
             for name, one in tools.items():
                 one.__qualname__ = name  # as a TypeError of Python's own will call it
             block = {"type": "tool_use", "id": "toolu_7", "name": case["name"], "input": dict(case["input"])}
@@ -273,10 +309,20 @@ class MendedTwice:
                 continue  # without a check this one runs, whatever it is given
             if bool(result.get("is_error")) != bool(case["error"]):
                 raise Incorrect(f"{what}: `is_error` should be {bool(case['error'])}.")
+            if not case["error"] and _json(text) != case["gives"]:
+                wanted = json.dumps(case["gives"], ensure_ascii=False)
+                raise Incorrect(f"{what}: `content` should be the returned value as JSON, {wanted}; it is {text!r}.")
             says = case["says"] if not (unchecked and case["name"] in DEFINITIONS) else []
             for word in says:
                 if word not in text:
                     raise Incorrect(f"{what}: the text should name {word}; it says {_short(text)}.")
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return NOTES  # which no text means
 
 
 # 4.3
@@ -305,30 +351,47 @@ def _requests(draw: random.Random) -> list[dict[str, Any]]:
             wanted: dict[str, Any] = {"share": share / 100, "last_day": date}
         else:
             kind, cents = draw.choice(KINDS), draw.randint(5, 90) * 100 + draw.choice([25, 50, 75, 99])
+            one = f"an {kind}" if kind == "apology" else f"a {kind}"
             mail = f"{draw.choice(['ben', 'zoe', 'lin'])}@example.{draw.choice(['org', 'net'])}"
-            said = draw.choice(
-                [
-                    f"Send {mail} a {kind} voucher of {cents / 100:.2f} until {written}.",
-                    f"Please send {mail} a {kind} voucher of {cents / 100:.2f}, last day {written}.",
-                ]
-            )
+            said = [  # after the second, the first call takes "last day" for the kind
+                f"Send {mail} {one} voucher of {cents / 100:.2f} until {written}.",
+                f"Please send {mail} {one} voucher of {cents / 100:.2f}, last day {written}.",
+            ][number // 2 % 2]
             wanted = {"amount": cents, "last_day": date, "kind": kind}
         made.append({"said": said, "wanted": wanted})
     return made
 
 
+def _stuck(made: str) -> list[str]:
+    """The fields still at fault in a call as a story writes it: `'set_discount {"share": 15}'` → `["share"]`."""
+    input = made.partition(" ")[2]
+    return [fault.path for fault in VOUCHERS.faults({"input": json.loads(input)})] if input else []
+
+
+def _why(stuck: list[str], texts: dict[str, str]) -> str:
+    """Where a text names its field and nothing came of it, the rules may just not know its wording."""
+    if unnamed := [path for path in stuck if not named_in(texts[path], [path])]:
+        return f" (The text for `{unnamed[0]}` does not name it.)"
+    if not stuck:
+        return ""
+    return (
+        f" (The text names `{stuck[0]}`, and the simulated rules found no other value in it: it says too little, or "
+        "its wording is unknown to them. The wordings they know are listed in the exercise; a real model knows more.)"
+    )
+
+
 @exercise(
     "4.3",
     title="Texts that lead to recovery",
-    difficulty="medium",
+    difficulty="easy",
     importance="core",
-    minutes=20,
+    minutes=15,
     hints=[
         "Print one `story`, and read the last text as the model does. What would you send, knowing nothing else?",
         "`mended what the error names`: so each text has to name its field, and to say something about it.",
         "Type words are in the definition already. What is not there: the unit, the order of day and month, the list.",
-        "A unit is clearest by an example with both sides, before and after; a date by its letters, as in YYYY-MM-DD.",
-        'A list is found behind the words "one of", or word by word in quotes.',
+        "The unit of `amount` and of `share`: an example with both sides. Which number came, and what should have?",
+        "A day is written DD, a month MM, a year YYYY. In which order, and with what between them?",
     ],
 )
 class Recovering:
@@ -344,6 +407,7 @@ class Recovering:
             "accepted": [dict(one.accepted) if one.accepted is not None else None for one in told],
             "calls": [len(one.calls) for one in told],
             "last": [one.calls[-1] if one.calls else ["no call", ""] for one in told],
+            "stuck": [_stuck(one.calls[-1][0]) if one.calls and not one.ok else [] for one in told],
         }
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
@@ -355,7 +419,8 @@ class Recovering:
         if long := [path for path in PATHS if len(texts[path]) > LONGEST]:
             raise Incorrect(f"The text for {long[0]!r} has {len(texts[long[0]])} characters; {LONGEST} are allowed.")
         right, slips = 0, []
-        for one, accepted, last in zip(case["requests"], seen["accepted"], seen["last"], strict=True):
+        rows = zip(case["requests"], seen["accepted"], seen["last"], seen["stuck"], strict=True)
+        for one, accepted, last, stuck in rows:
             wrong = [key for key, value in one["wanted"].items() if accepted and accepted.get(key) != value]
             if wrong:
                 raise Incorrect(
@@ -364,13 +429,13 @@ class Recovering:
                 )
             right += accepted is not None
             if accepted is None:
-                slips.append((one["said"], last))
+                slips.append((one["said"], last, stuck))
         if right < 9:
-            said, (made, answer) = slips[0]
+            said, (made, answer), stuck = slips[0]
             answer = " / ".join(answer.split("\n"))
             raise Incorrect(
                 f'{right} of 10 unseen requests were put right; 9 are asked for. "{said}" got stuck at {made}, '
-                f"after which it read: {answer}"
+                f"after which it read: {answer}{_why(stuck, texts)}"
             )
         average = sum(seen["calls"]) / len(seen["calls"])
         if average > 2.2:
