@@ -191,3 +191,84 @@ def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, wo
         learner.picture("restarted")
     assert learner.errors == []
     assert learner.hosts == {"127.0.0.1"}
+
+
+# The approval panel of lesson 06, by keyboard alone.
+
+THREE_REFUNDS = """
+from course_kit import MockProvider, RunStore, call, decide_later, desk_tools, open_shop, resume_agent, run_agent
+from course_kit.classroom.approval_panel import approval_panel
+
+shop, store = open_shop("shop.sqlite3"), RunStore("runs.sqlite3")
+turn = [
+    call("refund_order", order_id=order_id, amount_cents=900, reason="damaged", note="a\\u202eb")
+    for order_id in ("ORD-20260917", "ORD-20260914", "ORD-20260825")
+]
+client, tools = MockProvider([turn, "All is settled."]).client(), desk_tools(shop)
+run = run_agent(client, tools=tools, messages="Refund 9.00 each.", approver=decide_later(), store=store)
+"""
+PANEL = "approval_panel(store, run.run_id, resume=lambda id: resume_agent(client, store, id, tools=tools), by='Ada')"
+
+
+def tab_to(page, target) -> None:
+    """Press Tab until the target has the focus."""
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"Tab never reaches {target}")
+
+
+def test_calls_are_approved_denied_and_edited_by_keyboard(learner, workspace, tmp_path):
+    import nbformat
+
+    from course_kit import open_shop
+
+    lab.sync(workspace, course_files())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in (THREE_REFUNDS, PANEL)])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": KERNEL, "language": "python"}
+    nbformat.write(notebook, workspace / "panel.ipynb")
+    with served(workspace, tmp_path) as (url, token):
+        learner.open(f"{url}/lab/tree/panel.ipynb?token={token}&reset")
+        learner.run_all()
+        page, panel = learner.page, learner.page.locator(".course-approval")
+        button = lambda name: panel.get_by_role("button", name=name)  # noqa: E731
+        expect(button("Allow call 1")).to_be_visible(timeout=20_000)
+        expect(panel.locator("pre").first).to_contain_text("a\\u202eb")  # what the eye cannot see is spelled out
+        button("Allow call 1").focus()
+        page.keyboard.press("Enter")
+        expect(panel).to_contain_text("Allowed", timeout=20_000)
+
+        tab_to(page, panel.get_by_label("Reason 2"))
+        page.keyboard.type("another cup")
+        page.keyboard.press("Tab")
+        expect(button("Deny call 2")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(panel).to_contain_text("Denied: another cup.", timeout=20_000)
+
+        area = panel.get_by_label("Input 3 (JSON)")
+        tab_to(page, area)
+        page.keyboard.press("Control+a")
+        page.keyboard.type('{"order_id": "ORD-20260825",}')
+        page.keyboard.press("Tab")
+        expect(button("Check input 3")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(panel).to_contain_text("Nothing was decided", timeout=20_000)
+        page.keyboard.press("Shift+Tab")
+        expect(area).to_be_focused()
+        page.keyboard.press("Control+a")
+        page.keyboard.type('{"order_id": "ORD-20260825", "amount_cents": 450, "reason": "other"}')
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(panel).to_contain_text("This would run", timeout=20_000)
+        page.keyboard.press("Tab")
+        expect(button("Run call 3 as edited")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(panel).to_contain_text("All is settled.", timeout=30_000)
+        page.screenshot(path=learner.screenshots / "panel.png")
+    paid = [
+        (row["order_id"], row["amount_cents"]) for row in open_shop(workspace / "shop.sqlite3", fresh=False).ledger()
+    ]
+    assert paid[-2:] == [("ORD-20260917", 900), ("ORD-20260825", 450)]
+    assert "ORD-20260914" not in [order_id for order_id, _ in paid]
+    assert learner.errors == []

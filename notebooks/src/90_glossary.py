@@ -7,40 +7,85 @@
 #
 # | word | 中文 | what it is | lesson |
 # |---|---|---|---|
+# | adapter | 适配器 | turns one provider's shape into another's and back, and says what it loses | 11 |
 # | agent | 智能体 | a model that may ask for tool calls, and the program that runs them | 00 |
+# | approval | 人工批准 | a person's decision about one call: allow, deny, edit, or nobody there, which is a no | 06 |
+# | approver | 审批者 | the function that says whether a call may run; a person, or what stands for one | 06 |
+# | attempt | 尝试次数 | one try of a call, the first included; two retries are three attempts | 09 |
+# | audit log | 审计日志 | who was asked what, who decided, when it ran; rows are added, never changed | 06 |
+# | barrier | 屏障 | a call that begins when all before it are done, and ends before any behind it begins | 05 |
+# | baseline | 基线 | what a change is compared with: same cases, same model, all but the one change | 10 |
 # | block, content block | 内容块 | a piece of a message: text, a call, a result, thinking | 01 |
 # | boundary | 边界 | the part of a description that says what a tool is *not* for, and which neighbour is | 02 |
+# | budget | 结果预算 | the most characters a tool's result may take; set with the tool, beforehand | 08 |
 # | call, `tool_use` | 工具调用 | the model's request that a tool be run: `id`, `name`, `input` | 01 |
+# | canonical definition | 规范定义 | a tool as you define it, once, with what no provider's shape has room for | 11 |
+# | case | 用例 | what is said to an agent, and what must have happened afterwards | 10 |
+# | check, then act | 先检查后执行 | two steps between which somebody else can act: the way to a double refund | 05 |
+# | closing instruction | 收尾指令 | tells a stuck model once to sum up, or to say what is missing | 09 |
+# | compensate | 补偿 | take back by a second write what a first one did, where there is no undo | 06 |
+# | confusion matrix | 混淆矩阵 | which tool was meant against which was called, with a row and a column for no call | 10 |
 # | constrained sampling | 受限采样 | writing token by token, with every token masked that the grammar does not allow | 03 |
+# | contract test | 契约测试 | one input to a tool, without a model: what comes back, and what changed | 10 |
+# | cursor | 游标 | says where to read on; sent back as it came | 08 |
+# | envelope | 统一信封 | one form for every result: `ok`, `data`, `meta` | 08 |
 # | error text | 错误文本 | what the model reads about a failure: where, what was wanted, what came, what to try | 04 |
 # | fall-back | 回退方案 | what you do when a schema is refused: simplify, or go on without strict and check more | 03 |
 # | fixture | 固定用例 | a kept request, call or result that tests run again | 02 |
+# | gate | 审批关卡 | the one place where a call that asks waits for its decision | 06 |
+# | golden trace | 黄金轨迹 | a run known to be right, kept step by step; later runs are compared with it call by call | 11 |
 # | grammar | 语法约束 | a schema as rules for which token may come next | 03 |
+# | head and tail | 首尾截断 | a cut of text that keeps its start and its end, with a mark between | 08 |
+# | honest cut | 明示截断 | a cut that says `total`, `returned`, `truncated` and how to get the rest | 08 |
+# | idempotency key | 幂等键 | the name of a deed: the same name again gets the first result, and nothing is done | 06, 09 |
+# | idempotent | 幂等 | done twice, it has done no more than once | 09 |
 # | `input` | 输入参数 | what the model wants the tool to be given; an object | 01 |
 # | `input_schema` | 输入模式 | the JSON Schema that describes the inputs | 01, 02 |
 # | interval | 置信区间 | where a share would probably lie with many more cases like these | 02 |
 # | `is_error` | 错误标记 | says that a result reports a failure | 01, 04 |
 # | JSON outputs | JSON 输出 | `output_config.format`: an answer, not a call, that is held to a schema | 03 |
 # | lax mode | 宽松模式 | a check that converts what it can: `"5"` passes as 5, unseen | 04 |
+# | layer | 层次 | where along the way a trial failed: selection, input, execution, recovery | 10 |
+# | limit | 并发上限 | how many calls of a turn may run at the same time | 05 |
 # | lines of defence | 三道防线 | shape, your own check, business rules: each catches what the one before lets through | 03 |
 # | linter | 检查器 | reads definitions and says what is missing, without any model | 02 |
 # | live | 实时模式 | against the real API, when you have switched it on | 00 |
+# | lock | 锁 | lets one in and makes the others wait, so that check and act are one step | 05 |
 # | loop | 循环 | ask, run, answer, ask again | 01 |
+# | lost update | 更新丢失 | two read, both write, and what the first wrote is gone | 05 |
 # | mask | 掩码 | takes the tokens away that may not come next | 03 |
+# | masking | 脱敏 | personal data and secrets replaced by marks before the model reads them | 08 |
+# | MCP | 模型上下文协议 | how an application asks a server for tools and calls them; no interface to a model | 11 |
 # | mock provider | 模拟服务端 | stands in for the API: same requests, same complaints, same stream | 00 |
 # | near match | 近似匹配 | what was probably meant, told in the error: there is no `app.ts`, there is `App.tsx` | 04 |
+# | noise | 噪声 | a difference that other cases of the same kind might turn round | 10 |
 # | operator | 运维方 | who runs the program: the only one who can mend a refused key or a dead database | 04 |
+# | outcome unknown | 结果未知 | begun and never reported, so neither done nor failed; look before writing again | 09 |
+# | overreach | 越权操作 | something was changed that nobody asked to change | 10 |
+# | pairing | 配对 | which result belongs to which call: by id, never by place or by who finished first | 05 |
+# | parallel calls | 并行调用 | several calls in one reply; how they are run is your decision | 05 |
+# | pass@k | 至少一次通过率 | the chance that at least one of k trials passes | 10 |
+# | pass^k | 全部通过率 | the chance that all of k trials pass; for what cannot be undone | 10 |
 # | poka-yoke | 防错设计 | shaped so that the mistake cannot be made | 02 |
+# | preview and commit | 预览再提交 | one tool says what would happen and gives a token, another does exactly that | 06 |
 # | prompt cache | 提示缓存 | lets the provider keep the beginning of a prompt for a while | 01, 07 |
+# | prompt injection | 提示注入 | an instruction in a result, written by a stranger for the model to follow | 06 |
 # | provider | 服务提供方 | who runs the model and its API | 00 |
+# | quota | 配额 | how much a service takes at a time or in a while; it belongs to the service, not to a turn | 05 |
 # | recovery | 错误恢复 | a refused call that the model puts right after reading the error | 04 |
+# | reference | 引用 | a short name for a large object that is kept elsewhere and read in parts | 08 |
+# | regression | 回归 | something that always passed and does not now | 10 |
 # | relevance | 相关度 | how well a request and a tool's words fit, for the simulated model | 02 |
 # | result, `tool_result` | 工具结果 | the answer to one call, tied to it by `tool_use_id` | 01 |
 # | retry cap | 重试上限 | in how many turns a tool may fail before the run ends | 04 |
 # | retryable | 可重试 | the same call may succeed later; a promise of whoever writes the error | 04 |
+# | round | 批次 | calls that run at the same time; N calls with a limit take N / limit rounds, rounded up | 05 |
 # | round trip | 往返 | request, reply with a call, run, request with the result, reply | 01 |
 # | seed | 随机种子 | a number that decides what chance does: same seed, same answer | 02 |
 # | selection accuracy | 选择准确率 | the share of right picks among tools | 02 |
+# | settle | 全部落定 | let every call come to its end, well or badly, before anything is reported | 05 |
+# | shape | 接口形状 | how one interface writes definitions, calls, results and endings | 11 |
+# | silent cut | 静默截断 | a cut that nothing tells of, so that a part passes for the whole | 08 |
 # | simulated | 仿真 | comes from the course's readable rules, not from a language model | 00 |
 # | stall | 停滞 | the same call with the same answer, several times running | 04, 09 |
 # | `stop_reason` | 停止原因 | why the model ended its turn; the first thing to read | 01 |
@@ -48,10 +93,14 @@
 # | strict, `strict: true` | 严格模式 | the reply is held to the schema's shape while it is written | 03 |
 # | thinking block | 思考块 | what some models write before they answer; signed, goes back unchanged | 01 |
 # | token | 词元 | the unit in which text is read, written and billed | 01 |
+# | token meter | 词元计量器 | plays a conversation under several strategies: tokens by turn, answers lost | 08 |
 # | tool, tool definition | 工具、工具定义 | name, description and `input_schema`: all the model knows of a function | 01, 02 |
 # | `tool_choice` | 工具选择 | may the model call, must it, must it not | 01 |
+# | trial | 试验 | one run of a case, in a fresh world with a seed of its own | 10 |
 # | turn | 轮次 | what one side says until the other has its say | 01 |
+# | unbiased | 无偏 | right on average, over everything the trials might have brought | 10 |
 # | way out | 出路 | what lets a model say that it does not know: a question, an optional field | 03 |
+# | way out (of the network) | 外发通道 | any tool that carries text to an address which a stranger may choose, reading included | 06 |
 #
 # ## Complaints
 #
@@ -71,3 +120,21 @@ for lesson in sorted({lesson_of(rule) for rule in RULES}):
     for id, rule in RULES.items():
         if lesson_of(id) == lesson:
             print(f"    {refusal_of(id)[:160]}\n        {rule.says} ({rule.certainty})\n")
+
+# %% [markdown]
+# ## Complaints of OpenAI's interfaces
+#
+# Those that lesson 11 meets. The texts about pairing, unknown keys and strict schemas are as recorded or reported; the
+# others the mock words in the API's manner.
+#
+# | complaint | lesson |
+# |---|---|
+# | `Missing required parameter: 'tools[0].function'`, `'tools[0].name'` | 11 |
+# | `Invalid type for 'messages[1].tool_calls[0].function.arguments': expected a string` | 11 |
+# | `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'` | 11 |
+# | `messages with role 'tool' must be a response to a preceeding message with 'tool_calls'` | 11 |
+# | `No tool output found for function call …` | 11 |
+# | `No tool call found for function call output with call_id …` | 11 |
+# | `Unrecognized request argument supplied: …`, `Unknown parameter: …` | 11 |
+# | `'required' is required to be supplied and to be an array including every key in properties` | 03, 11 |
+# | `Invalid value: 'any'.` (of `tool_choice`) | 11 |

@@ -1,0 +1,166 @@
+# %% [markdown]
+# # Exercises 06 · Human in the loop
+#
+# Three exercises, about 55 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# `hint("6.1")` gives one hint at a time; `solution("6.1")` opens after two tries.
+#
+# The lesson: [06 · Human in the loop](../notebooks/06_human_in_the_loop.ipynb).
+
+# %% tags=["setup"]
+from course_kit import check, hint, solution
+
+# %% [markdown]
+# ## 6.1 guarded_execute
+#
+# *Medium, core, about 25 minutes, about 25 lines.*
+#
+# Write the one entrance to execution. `calls` are the `tool_use` blocks of one turn. `tools` maps each name to a pair: the
+# function, and whether it asks. `approver` is a function of a call, or `None` when nobody is there. Return the list of
+# `tool_result` blocks, one for each call, in call order.
+#
+# - Every decision is taken before any call runs. Each call of a tool that asks is asked about once.
+# - Only `True` allows. Anything else refuses; so does an approver that raises, and so does nobody.
+# - When the approver returns a text, it is the person's reason: it must stand in the result.
+# - What was asked about is what runs, even if the approver changes the dict it was shown.
+# - What a function returns becomes JSON text. A refusal, a name that is not in `tools`, and a function that raises
+#   become a result with `"is_error": True` and a sentence; the other calls go on.
+#
+# For example, with one allowed call:
+#
+# ```python
+# calls = [{"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1, "b": 2}}]
+# guarded_execute(calls, {"add": (lambda a, b: a + b, True)}, lambda call: True)
+# # → [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3"}]
+# ```
+
+# %% tags=["exercise-6.1"]
+import copy
+import json
+
+
+def guarded_execute(calls, tools, approver=None):
+    """Return one tool_result for each call; nothing that asks runs without a `True`."""
+    # BEGIN SOLUTION
+    refused = {}
+    for call in calls:
+        function, asks = tools.get(call["name"], (None, False))
+        if not asks:
+            continue
+        try:
+            answer = approver(copy.deepcopy(call)) if approver else "nobody was there to approve it"
+        except Exception:
+            answer = "the approval failed"
+        if answer is not True:
+            refused[call["id"]] = answer if isinstance(answer, str) else "no reason was given"
+    results = []
+    for call in calls:
+        result = {"type": "tool_result", "tool_use_id": call["id"]}
+        try:
+            if call["id"] in refused:
+                raise PermissionError(f"a person refused {call['name']}: {refused[call['id']]}. Nothing was done.")
+            if call["name"] not in tools:
+                raise LookupError(f"there is no tool {call['name']}; there are {', '.join(tools)}")
+            function, asks = tools[call["name"]]
+            result["content"] = json.dumps(function(**call["input"]), ensure_ascii=False)
+        except Exception as error:
+            result |= {"content": str(error), "is_error": True}
+        results.append(result)
+    return results
+    # END SOLUTION
+
+
+# %%
+check("6.1", guarded_execute)
+
+# %% [markdown] tags=["solution"]
+# The first loop asks and runs nothing; the second runs and asks nothing. That order is the whole point, and two loops make
+# it plain to see. `answer is not True` refuses everything that merely looks like a yes. The copy goes to the approver, and
+# the call itself stays as the model wrote it.
+
+# %% [markdown]
+# ## 6.2 A refusal that can be read
+#
+# *Easy, core, about 10 minutes.*
+#
+# Write the text that the model reads when a person has refused a call. `tool` is the tool's name, `reason` what the person
+# said, perhaps `""`. It must say who decided, why (if that is known), that nothing was done, and what the model can do
+# now, in at most 60 words. The simulated model must not make the same call again.
+#
+# `refusal("cancel_order", "the customer phoned")` might begin: `"A colleague refused cancel_order: …"`
+
+# %% tags=["exercise-6.2"]
+
+
+def refusal(tool, reason):
+    """Return the content of the error result for a refused call."""
+    # BEGIN SOLUTION
+    why = reason or "no reason was given"
+    return (
+        f"A person has to approve {tool} and refused it: {why}. Nothing was done. "
+        "Try another way, or tell the user that a colleague decided against it."
+    )
+    # END SOLUTION
+
+
+# %%
+check("6.2", refusal)
+
+# %% [markdown] tags=["solution"]
+# "A person" keeps the model from taking the tool for broken. "Nothing was done" keeps it from reporting success. And the
+# last sentence gives it something to do other than the same call.
+
+# %% [markdown]
+# ## 6.3 Sixty tools: which always ask?
+#
+# *Medium, core, about 20 minutes.*
+#
+# An assistant for operations has sixty tools in four groups. Here is each name with the last sentence of its description,
+# where side effects stand. (`catalogue(group="finance")` gives the definitions whole.)
+
+# %%
+from course_kit.catalogue import GROUPS, catalogue
+
+for group in GROUPS:
+    print(f"{group}")
+    for entry in catalogue(group=group):
+        print(f"    {entry['name']:31} {entry['description'].rsplit('. ', 1)[-1][:90]}")
+
+# %% [markdown]
+# Write the table of those that **always** ask, whatever the input: name and reason. The reasons are `"money"` (it leaves or
+# moves), `"sent outside"` (a customer or client gets it), `"production"` (customers meet the change at once) and
+# `"cannot be undone"`. Where two hold, take either. Where a tool has an `environment`, take it to be production.
+#
+# The check calls some thirty of the sixty and looks who was asked. A wrong no costs something, and so does a question about
+# nothing. Where good people would disagree (silencing an alarm, approving a bill that is paid later) it says nothing.
+
+# %% tags=["exercise-6.3"]
+# Such as {"finance_pay_bill": "money"}
+# BEGIN SOLUTION none
+ASKS = {
+    "finance_pay_bill": "money",
+    "finance_transfer_funds": "money",
+    "finance_send_invoice": "sent outside",
+    "finance_send_payment_reminder": "sent outside",
+    "finance_void_invoice": "cannot be undone",
+    "ticket_reply": "sent outside",
+    "ticket_close": "cannot be undone",
+    "ticket_merge": "cannot be undone",
+    "deploy_start_release": "production",
+    "deploy_promote_release": "production",
+    "deploy_approve_release": "production",
+    "deploy_rollback_release": "production",
+    "deploy_set_config": "production",
+    "deploy_restart_service": "production",
+    "deploy_scale_service": "production",
+    "deploy_set_traffic_split": "production",
+}
+# END SOLUTION
+
+# %%
+check("6.3", ASKS)
+
+# %% [markdown] tags=["solution"]
+# Sixteen of sixty. About half of the sixty only read. With staging in the game, a real table would give
+# `deploy_start_release` a function of its input, as the lesson does for files. `deploy_approve_release` is the
+# odd one: a tool with which a model gives the go-ahead that a person should give. It is best left out of the list that the
+# model sees.

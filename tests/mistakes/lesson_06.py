@@ -1,0 +1,213 @@
+"""Answers to the exercises of lesson 06."""
+
+import copy
+import json
+from typing import Any
+
+
+def guard(
+    *,
+    late: bool = False,
+    truthy: bool = False,
+    equal: bool = False,
+    share: bool = False,
+    by_name: bool = False,
+    net: bool = True,
+    nobody_allows: bool = False,
+    answer_refused: bool = True,
+    flag: bool = True,
+    reason: bool = True,
+    ask_all: bool = False,
+    to_text: Any = json.dumps,
+    run_net: bool = True,
+    blocks: bool = False,
+):
+    """The entrance with one thing done wrong (or merely otherwise)."""
+
+    def guarded_execute(calls: list, tools: dict, approver: Any = None) -> list:
+        verdicts: dict[str, Any] = {}
+
+        def decide(call: dict) -> None:
+            if not ask_all and not tools.get(call["name"], (None, False))[1]:
+                return
+            key = call["name"] if by_name else call["id"]
+            if key in verdicts:
+                return
+            if approver is None:
+                verdicts[key] = True if nobody_allows else "nobody was there"
+                return
+            try:
+                verdicts[key] = approver(call if share else copy.deepcopy(call))
+            except Exception:
+                if not net:
+                    raise
+                verdicts[key] = "the approval failed"
+
+        for call in calls if not late else ():
+            decide(call)
+        results = []
+        for call in calls:
+            if late:
+                decide(call)
+            verdict = verdicts.get(call["name"] if by_name else call["id"], True)
+            good = bool(verdict) if truthy else verdict == True if equal else verdict is True  # noqa: E712
+            result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call["id"]}
+            if not good:
+                if answer_refused:
+                    said = f"Refused by a person: {verdict}" if reason and isinstance(verdict, str) else "Refused."
+                    results.append({**result, "content": said, **({"is_error": True} if flag else {})})
+                continue
+            try:
+                if call["name"] not in tools:
+                    raise LookupError(f"no tool {call['name']}")
+                result["content"] = to_text(tools[call["name"]][0](**call["input"]))
+            except Exception as error:
+                if not run_net:
+                    raise
+                result |= {"content": str(error), "is_error": True}
+            if blocks:
+                result["content"] = [{"type": "text", "text": result["content"]}]
+            results.append(result)
+        return results
+
+    return guarded_execute
+
+
+def with_lists(calls, tools, approver=None):
+    """Right, in three passes: decisions, outcomes, blocks."""
+
+    def decision(call):
+        if call["name"] not in tools or not tools[call["name"]][1]:
+            return True
+        if approver is None:
+            return "nobody is on duty"
+        try:
+            return approver(json.loads(json.dumps(call)))
+        except BaseException as error:
+            return type(error).__name__
+
+    decisions = [decision(call) for call in calls]
+    results = []
+    for call, decided in zip(calls, decisions, strict=True):
+        failed = True
+        if decided is not True:
+            said = f"A person said no ({decided}); nothing was done."
+        elif call["name"] not in tools:
+            said = f"unknown tool {call['name']}"
+        else:
+            try:
+                said, failed = json.dumps(tools[call["name"]][0](**call["input"])), False
+            except Exception as error:
+                said = repr(error)
+        results.append({"type": "tool_result", "tool_use_id": call["id"], "content": said, "is_error": failed})
+    return results
+
+
+def forgets_to_return(calls, tools, approver=None):
+    with_lists(calls, tools, approver)
+
+
+def texts_only(calls, tools, approver=None):
+    return [block["content"] for block in with_lists(calls, tools, approver)]
+
+
+def text(*parts: str):
+    return lambda tool, reason: " ".join(parts).format(tool=tool, reason=reason, why=reason or "no reason was given")
+
+
+RIGHT = {
+    "finance_pay_bill": "cannot be undone",
+    "finance_transfer_funds": "money",
+    "finance_send_invoice": "cannot be undone",
+    "finance_send_payment_reminder": "sent outside",
+    "finance_void_invoice": "money",
+    "ticket_reply": "cannot be undone",
+    "ticket_close": "cannot be undone",
+    "ticket_merge": "cannot be undone",
+    "deploy_start_release": "production",
+    "deploy_promote_release": "production",
+    "deploy_approve_release": "production",
+    "deploy_rollback_release": "cannot be undone",
+    "deploy_set_config": "production",
+    "deploy_restart_service": "production",
+    "deploy_scale_service": "money",
+    "deploy_set_traffic_split": "production",
+}
+CAREFUL = {
+    **RIGHT,
+    "monitor_silence_alert": "production",
+    "monitor_open_incident": "sent outside",
+    "deploy_set_feature_flag": "production",
+    "finance_approve_bill": "money",
+    "finance_approve_expense": "money",
+}
+
+
+TICKET_READS = ("ticket_get", "ticket_search", "ticket_list_queue", "ticket_get_satisfaction", "ticket_get_sla_report")
+
+
+def without(name: str) -> dict[str, str]:
+    return {key: why for key, why in RIGHT.items() if key != name}
+
+
+MISTAKES = {
+    "6.1": {
+        "asks late": (guard(late=True), "decide first, then run"),
+        "any text allows": (guard(truthy=True), "nobody had allowed that"),
+        "1 allows": (guard(equal=True), "With the answer 1"),
+        "shares the dict": (guard(share=True), "give the approver a copy"),
+        "one yes for all": (guard(by_name=True), "is a question of its own"),
+        "no net around the approver": (guard(net=False), "ConnectionError"),
+        "nobody means yes": (guard(nobody_allows=True), "With nobody there (approver=None), `delete` ran"),
+        "no result for a refused call": (guard(answer_refused=False), "each call needs one tool_result"),
+        "no flag": (guard(flag=False), "needs `is_error: True`"),
+        "keeps the reason": (guard(reason=False), "the person's reason"),
+        "asks about everything": (guard(ask_all=True), "which does not ask"),
+        "str instead of JSON": (guard(to_text=str), "as JSON"),
+        "dies of a tool": (guard(run_net=False), "LookupError"),
+        "returns nothing": (forgets_to_return, "is a `return` missing?"),
+        "returns texts": (texts_only, "return a list of tool_result blocks"),
+    },
+    "6.2": {
+        "one word": (text("Refused."), "does not say that a person decided"),
+        "a code": (text("Error 403: forbidden"), "does not say that a person decided"),
+        "keeps the reason": (text("A person refused {tool}. Nothing was done. Ask the user."), "keeps the reason"),
+        "a hole": (text("A person refused {tool}: {reason}. Nothing was done. Ask the user."), "has a hole"),
+        "done or not": (text("A person refused {tool}: {why}. Ask the user."), "leaves open whether anything was done"),
+        "invites": (
+            text("A person refused {tool}: {why}. Nothing was done. Ask the user and try again later."),
+            "invites the same call again",
+        ),
+        "no way on": (text("A person refused {tool}: {why}. Nothing was done."), "say what the model can do now"),
+        "a sermon": (
+            text("A person refused {tool}: {why}. Nothing was done. Ask the user.", "Policies matter to us. " * 15),
+            "60 are plenty",
+        ),
+        "not refused": (text("A person looked at {tool}: {why}. Nothing was done. Ask the user."), "was refused"),
+    },
+    "6.3": {
+        "a list": (list(RIGHT), "must be a dict"),
+        "everything": (dict.fromkeys(CAREFUL | {"ticket_get": "", "monitor_get_health": ""}, "money"), "asks, but not"),
+        "forgets the account": (without("finance_transfer_funds"), "it moved money"),
+        "forgets the reply": (without("ticket_reply"), "sent something to a stranger"),
+        "forgets the way back": (without("deploy_rollback_release"), "changed what runs in production"),
+        "a made-up tool": ({**RIGHT, "finance_refund": "money"}, "There is no tool `finance_refund`"),
+        "a reason of one's own": ({**RIGHT, "ticket_close": "important"}, "is none of the four reasons"),
+        "asks about reading": (RIGHT | dict.fromkeys(TICKET_READS, "sent outside"), "stops reading"),
+        "wrong reason": ({**RIGHT, "ticket_merge": "money"}, "not because of 'money'"),
+    },
+}  # fmt: skip
+
+VARIANTS = {
+    "6.1": {"in three passes": with_lists, "blocks": guard(blocks=True)},
+    "6.2": {
+        "short": text(
+            "{tool} was denied by a colleague ({why}); it was not run. Tell the user, or offer something else."
+        ),
+        "plain": text(
+            "A human declined this call: {why}. No money moved and nothing changed. Ask the customer what to do."
+        ),
+        "Chinese": text("人工审核拒绝了 {tool}：{why}。没有执行任何操作。请告诉用户，或换一种办法。"),
+    },
+    "6.3": {"other reasons": RIGHT, "more careful": CAREFUL},
+}
