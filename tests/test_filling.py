@@ -191,6 +191,7 @@ def wanted(text, name="amount", type="integer", today=None, **node):
         ("pay 19.99 back", {}, 19.99),
         ("pay 20.0 back", {}, 20),
         ("pay 5 cents back", {"description": "In cents."}, 5),
+        ("pay 5000 cents back", {"description": "In cents: 19.99 is 1999."}, 5000),
         ("at 5%", {"type": "number", "description": "The rate as a decimal."}, 0.05),
         ("at 5%", {"type": "number", "description": "The rate in percent."}, 5),
         ("for $1,500 now", {}, 1500),

@@ -86,7 +86,8 @@ class Turn:
         edited = prepare({**call.tool_use, "input": decision.input}, {call.tool.name: call.tool})
         if isinstance(edited, Call):
             return replace(edited, tool_use=call.tool_use)
-        return refusal(call, f"a person changed its input, and the change does not fit: {edited.result['content']}")
+        lines = str(edited.result["content"]).split("\n- ")
+        return refusal(call, f"a person changed its input, and the change does not fit: {' '.join(lines[1:] or lines)}")
 
     def _with_note(self, event: Event) -> Event:
         """A result of an edited call says so: the model asked for one thing and another was done."""

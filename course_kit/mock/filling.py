@@ -98,9 +98,12 @@ def as_wanted(span: Span, name: str, node: Mapping[str, Any], today: date | None
 
 
 def _in_unit(span: Span, said: str) -> int | float:
+    cents = re.search(r"\bcents\b|minor unit|分为单位", said, re.IGNORECASE)
+    if cents and span.unit.startswith("cent"):
+        return span.value
     if example := re.search(r"(?<![\d.])(\d+(?:\.\d+)?) (?:is|becomes|means|→|=>?|->) (\d+(?:\.\d+)?)", said):
         return round(span.value * float(example[2]) / float(example[1]), 6)
-    if re.search(r"\bcents\b|minor unit|分为单位", said, re.IGNORECASE) and not span.unit.startswith("cent"):
+    if cents:
         return round(span.value * 100, 6)
     if span.unit == "%" and re.search(r"decimal|fraction|between 0 and 1|\b0\.\d", said):
         return round(span.value / 100, 6)
