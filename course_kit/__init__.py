@@ -45,12 +45,14 @@ _WHERE = {
     "harness.approval": "ask_at_prompt decide_later decisions_from",
     "harness.decisions": "Decision allow deny edit wait",
     "harness.failures": "FAILURES",
+    "harness.large": "LargeObjects",
     "harness.loop": "Loop Run",
+    "harness.masking": "Masker mask",
     "harness.mending": "repair_messages trim_messages",
     "harness.outside": "from_outside suspect_passages",
     "harness.running": "current_call",
     "harness.store": "RunStore",
-    "harness.results": "encode_result",
+    "harness.results": "cut_text encode_result envelope",
     "harness.tools": "Tool definitions run_tool tool",
     "mock.local": "LocalModel",
     "mock.provider": "MockProvider",
@@ -67,11 +69,12 @@ _WHERE = {
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_cumulative_tokens plot_endings plot_mask plot_messages plot_recovery plot_similarity "
-        "plot_speed_up plot_timeline plot_trials show"
+        "plot_accuracy plot_cumulative_tokens plot_damage plot_endings plot_mask plot_messages plot_recovery "
+        "plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.strict_table": "strict_table",
+    "classroom.token_meter": "token_meter",
     "classroom.timeline": "Recorder timeline",
     "classroom.transcript": "transcript",
     "classroom.workbench": "workbench",

@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_kit.errors import ToolError
-from course_kit.harness.results import NO_MESSAGE, NO_OUTPUT, cut_text, encode_result, error_text, text_only
+from course_kit.harness.results import NO_MESSAGE, NO_OUTPUT, cut_text, encode_result, envelope, error_text, text_only
+from course_kit.harness.summaries import summary_of_rows, summary_of_text
 
 
 def strict(text):
@@ -300,16 +301,174 @@ def test_the_smallest_limits_hold(limit):
 
 
 def test_a_long_list_is_cut_at_a_whole_item_and_says_so():
-    rows = [{"id": number, "name": "cup"} for number in range(9_000)]
-    text = encode_result(rows, budget=1_000)
+    numbers = [f"number {number}" for number in range(9_000)]
+    text = encode_result(numbers, budget=1_000)
     cut = strict(text)
     assert 950 < len(text) <= 1_000
     assert cut == {
         "total": 9_000,
         "returned": len(cut["items"]),
         "truncated": True,
-        "items": rows[: len(cut["items"])],
+        "items": numbers[: len(cut["items"])],
     }
+
+
+ROWS = [
+    {"id": n, "status": "paid" if n % 3 else "packed", "cents": n, "at": f"2026-09-{n % 28 + 1:02}", "gift": n < 2}
+    for n in range(9_000)
+]
+
+
+def test_rows_are_summarised_before_they_are_cut():
+    text = encode_result(ROWS, budget=1_000)
+    cut = strict(text)
+    assert 900 < len(text) <= 1_000
+    assert list(cut) == ["total", "returned", "truncated", "summary", "rest", "items"]
+    assert cut["summary"] == {
+        "id": {"min": 0, "max": 8_999},
+        "status": {"paid": 6_000, "packed": 3_000},
+        "cents": {"min": 0, "max": 8_999, "sum": 40_495_500},
+        "at": {"different": 28, "first": "2026-09-01", "last": "2026-09-28"},
+        "gift": {"false": 8_998, "true": 2},
+    }
+    assert (cut["total"], cut["returned"], cut["truncated"]) == (9_000, len(cut["items"]), True)
+    assert cut["items"] == ROWS[: cut["returned"]] and cut["returned"] > 3
+
+
+def test_rows_that_fit_have_no_summary():
+    assert strict(encode_result(ROWS[:3])) == ROWS[:3]
+
+
+def test_a_summary_gives_way_to_rows_where_there_is_little_room():
+    cut = strict(encode_result(ROWS, budget=450))
+    assert list(cut["summary"]) == ["id", "status", "cents"] and cut["items"]
+    assert "summary" not in strict(encode_result(ROWS, budget=390))
+
+
+def test_rows_with_gaps():
+    rows = [{"a": 1}, {"a": None, "b": "x"}, {"a": 2, "c": ["deep"]}]
+    assert summary_of_rows(rows) == {
+        "a": {"min": 1, "max": 2, "sum": 3, "missing": 1},
+        "b": {"x": 1, "missing": 2},
+        "c": {"missing": 2},
+    }
+
+
+def test_a_page_that_is_cut_once_more_loses_the_cursor_that_would_skip():
+    page = {"orders": ROWS[:50], "total": 9_000, "returned": 50, "truncated": True, "next_cursor": "50"}
+    text = encode_result(page, budget=900)
+    cut = strict(text)
+    shown = len(cut["orders"])
+    assert cut == {
+        "orders": ROWS[:shown],
+        "total": 9_000,
+        "returned": shown,
+        "truncated": True,
+        "next_cursor": None,
+        "rest": f"Not all of this page fits: ask again with limit {shown}.",
+    }
+    assert 5 < shown < 50 and 750 < len(text) <= 900
+    assert strict(encode_result(page)) == page
+    assert page["next_cursor"] == "50"
+
+
+def test_the_last_page_cut_once_more_is_truncated():
+    page = {"orders": ROWS[:50], "total": 50, "returned": 50, "truncated": False, "next_cursor": None}
+    cut = strict(encode_result(page, budget=900))
+    assert (cut["truncated"], cut["returned"]) == (True, len(cut["orders"]))
+
+
+def test_a_page_of_which_nothing_fits_has_no_cursor_either():
+    page = {"orders": [{"body": "x" * 5_000}], "total": 2, "returned": 1, "truncated": True, "next_cursor": "1"}
+    for budget in range(20, 400, 5):
+        cut = strict(encode_result(page, budget))
+        assert not isinstance(cut, dict) or cut.get("next_cursor") is None
+
+
+def test_an_envelope_counts_in_its_meta():
+    text = encode_result(envelope(ROWS[:200], asked="all"), budget=700)
+    cut = strict(text)
+    shown = len(cut["data"])
+    assert cut == {
+        "ok": True,
+        "data": ROWS[:shown],
+        "meta": {
+            "total": 200,
+            "asked": "all",
+            "returned": shown,
+            "truncated": True,
+            "rest": "Ask more narrowly to see the rest.",
+        },
+    }
+    assert len(text) <= 700 and shown > 3
+    paged = strict(encode_result(envelope(ROWS[:50], total=9_000, next_cursor="50"), budget=700))["meta"]
+    assert (paged["total"], paged["next_cursor"]) == (9_000, None) and "limit" in paged["rest"]
+
+
+def test_the_envelope_of_a_failure_says_why():
+    error = ToolError("NOT_FOUND", "There is no order 7.", hint="Use search_orders.")
+    assert envelope(error, took_ms=3) == {
+        "ok": False,
+        "data": None,
+        "meta": {
+            "code": "NOT_FOUND",
+            "message": "There is no order 7.",
+            "hint": "Use search_orders.",
+            "retryable": False,
+            "took_ms": 3,
+        },
+    }
+    assert envelope({"a": 1}) == {"ok": True, "data": {"a": 1}, "meta": {}}
+
+
+@pytest.mark.parametrize("budget", range(20, 1_200, 13))
+def test_no_cut_of_rows_pages_or_envelopes_grows_past_its_budget(budget):
+    page = {"orders": ROWS[:50], "total": 9_000, "returned": 50, "truncated": True, "next_cursor": "50"}
+    for value in (ROWS[:400], page, envelope(ROWS[:50], total=9_000, next_cursor="50"), envelope(ROWS[:400])):
+        text = encode_result(value, budget)
+        assert len(text) <= budget
+        strict(text)
+
+
+def test_a_million_rows_are_not_all_read():
+    started = time.process_time()
+    assert len(encode_result([{"n": 1}] * 1_000_000, 2_000)) <= 2_000
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        pytest.param(
+            b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big") + bytes(99),
+            {"bytes": 123, "kind": "image/png", "width": 640, "height": 480},
+            id="png",
+        ),
+        pytest.param(
+            b"GIF89a" + (9).to_bytes(2, "little") + (7).to_bytes(2, "little") + b"\xff" * 90,
+            {"bytes": 100, "kind": "image/gif", "width": 9, "height": 7},
+            id="gif",
+        ),
+        pytest.param(b"\xff\xd8\xff" + b"\x00" * 97, {"bytes": 100, "kind": "image/jpeg"}, id="jpeg"),
+        pytest.param(b"RIFF\x00\x00\x00\x00WEBP" + b"\x00" * 88, {"bytes": 100, "kind": "image/webp"}, id="webp"),
+        pytest.param(b"PK\x03\x04" + b"\x00" * 96, {"bytes": 100, "kind": "application/zip"}, id="zip"),
+        pytest.param(b"\x00" * 100, {"bytes": 100}, id="unknown"),
+    ],
+)
+def test_a_binary_is_a_line_about_it(data, told):
+    assert strict(encode_result({"file": data})) == {"file": {**told, "left_out": "binary data"}}
+
+
+def test_the_summary_of_a_log():
+    assert summary_of_text("START\n10:00 INFO a\n10:01 ERROR b\n10:02 INFO c\n") == {
+        "characters": 46,
+        "lines": 4,
+        "levels": {"INFO": 2, "ERROR": 1},
+        "first_line": "START",
+        "last_line": "10:02 INFO c",
+    }
+    assert summary_of_text("") == {"characters": 0, "lines": 0, "first_line": "", "last_line": ""}
+    assert len(summary_of_text("x" * 900)["last_line"]) == 200
 
 
 def test_only_the_long_part_of_an_object_is_cut():

@@ -8,7 +8,7 @@ from typing import Any
 
 from .plain import Partial, dumps
 
-__all__ = ["SMALLEST_BUDGET", "cut_text", "fit"]
+__all__ = ["SMALLEST_BUDGET", "cut_text", "first_that_fit", "fit"]
 
 SMALLEST_BUDGET = 20  # characters: room to say that something was cut
 

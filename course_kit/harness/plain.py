@@ -19,9 +19,12 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
+from .summaries import about_bytes
+
 __all__ = ["Partial", "dumps", "plain", "well_formed"]
 
 DEEPEST = 50
+SHORT_BINARY = 64  # bytes: a hash or a key; of anything longer a model reads no more than a line about it
 
 
 @dataclass
@@ -165,8 +168,8 @@ def unfold_bytes(value: bytes) -> tuple[str, Any, int | None]:
             return "scalar", text, None
     except UnicodeDecodeError:
         pass
-    shown: dict[str, Any] = {"bytes": len(value)}
-    if len(value) <= 3_000:
+    shown = about_bytes(value)
+    if len(value) <= SHORT_BINARY:
         shown["base64"] = base64.b64encode(value).decode("ascii")
     else:
         shown["left_out"] = "binary data"

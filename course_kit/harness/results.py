@@ -14,12 +14,19 @@ from typing import Any
 from course_kit.contract.messages import Block, text
 from course_kit.errors import ToolError
 
-from .fitting import SMALLEST_BUDGET, cut_text, fit
-from .plain import dumps, plain, well_formed
+from .fitting import SMALLEST_BUDGET, cut_text, first_that_fit, fit
+from .plain import Partial, dumps, plain, well_formed
+from .summaries import summary_of_rows
 
-__all__ = ["DEFAULT_BUDGET", "NO_OUTPUT", "SMALLEST_BUDGET", "cut_text", "encode_result", "error_text", "text_only"]
+__all__ = [
+    *("DEFAULT_BUDGET", "NO_OUTPUT", "SMALLEST_BUDGET", "cut_text", "encode_result", "envelope", "error_text"),
+    "text_only",
+]
 
 DEFAULT_BUDGET = 30_000  # characters
+SUMMARY_FROM = 400  # a smaller budget has no room for a summary and rows
+MOST_ROWS = 50_000  # of more rows there is no summary: reading them all would take longer than the call
+FRAME = len(dumps(Partial([], 0)))  # what `first_that_fit` sets aside for counts, which stand elsewhere here
 NO_OUTPUT = "(no output)"
 NO_MESSAGE = "The tool failed without saying why."
 # A stack trace in an exception's message, up to its last line, which says what happened.
@@ -41,7 +48,8 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
     `"4 C"` → `"4 C"`, `None` → `"(no output)"`, `{"price": Decimal("19.90")}` → `'{"price": "19.90"}'`.
     Text (also as bytes) stays itself, a list of content blocks stays a list of blocks, the rest is JSON.
     Text that is too long keeps its head and its tail; a list that is too long becomes
-    `{"total": 9000, "returned": 120, "truncated": true, "items": [...]}`.
+    `{"total": 9000, "returned": 120, "truncated": true, "summary": {...}, "items": [...]}`, a summary only of objects.
+    A page that is cut once more loses its `next_cursor`, which would skip what the cut took, and says what to do.
     """
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"A budget of {budget} cannot hold a result: give {SMALLEST_BUDGET} characters or more.")
@@ -53,7 +61,20 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
     if isinstance(data, str) and isinstance(value, (str, bytes, bytearray, memoryview)):
         return cut_text(data, budget) if data.strip() else NO_OUTPUT
     written = dumps(data)
-    return written if len(written) <= budget else dumps(fit(data, budget))
+    if len(written) <= budget:
+        return written
+    return dumps(fit_page(data, budget) or fit_rows(value, data, budget) or fit(data, budget))
+
+
+def envelope(data: Any, **meta: Any) -> dict[str, Any]:
+    """The one form of all results: `{"ok": true, "data": …, "meta": {…}}`; of a `ToolError`, why it is not ok.
+
+    `envelope([...], total=412, next_cursor="20")`; `encode_result` writes its counts into `meta` where it has to cut.
+    """
+    if isinstance(data, ToolError):
+        why = {"code": data.code, "message": data.message, "hint": data.hint, "retryable": data.retryable}
+        return {"ok": False, "data": None, "meta": {**{key: part for key, part in why.items() if part != ""}, **meta}}
+    return {"ok": True, "data": data, "meta": meta}
 
 
 def error_text(error: BaseException | str, limit: int = 2_000) -> str:
@@ -85,6 +106,54 @@ def text_only(content: str | Iterable[Block] | None) -> str | list[Block]:
         return content if content.strip() else NO_MESSAGE
     kept = [block for block in content or () if block.get("type") == "text" and block["text"].strip()]
     return kept or NO_MESSAGE
+
+
+# Cuts of what a tool has counted itself, and of rows
+
+
+def fit_page(data: Any, budget: int) -> dict[str, Any] | None:
+    """A page of a list, cut once more, or the list in an envelope: its counts tell what is really there."""
+    if not isinstance(data, dict):
+        return None
+    enveloped = data.keys() == {"ok", "data", "meta"} and isinstance(data["meta"], dict)
+    counts = data["meta"] if enveloped else data
+    lists = [key for key, part in data.items() if isinstance(part, list | Partial)]
+    if len(lists) != 1 or not (enveloped or "next_cursor" in data):
+        return None
+    [name] = lists
+    part = data[name] if isinstance(data[name], Partial) else Partial(data[name], len(data[name]))
+
+    def cut_to(items: list[Any]) -> dict[str, Any]:
+        told = {"total": part.total, **counts, "returned": len(items), "truncated": True}
+        told["rest"] = "Ask more narrowly to see the rest."
+        if "next_cursor" in counts:
+            told |= {"next_cursor": None, "rest": f"Not all of this page fits: ask again with limit {len(items)}."}
+        return {**data, name: items, "meta": told} if enveloped else {**data, **told, name: items}
+
+    longest = len(dumps(cut_to([]))) + 2 * len(str(len(part.items)))
+    kept = first_that_fit(part, budget - longest + FRAME) if longest < budget else None
+    if isinstance(kept, Partial) and kept.items:
+        return cut_to(kept.items)
+    without = {**counts, "next_cursor": None} if "next_cursor" in counts else counts
+    return fit({**data, "meta": without} if enveloped else without, budget)
+
+
+def fit_rows(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
+    """A list of objects, all of them summarised first; what fits of them after that."""
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= MOST_ROWS or budget < SUMMARY_FROM:
+        return None
+    rows = plain(value, math.inf)
+    if not all(isinstance(row, dict) for row in rows):
+        return None
+    summary = summary_of_rows(rows)
+    while summary and len(dumps(summary)) > budget // 3:
+        summary.popitem()
+    if not summary:
+        return None
+    rest = "Ask more narrowly to see the rest."
+    told = {"total": len(rows), "returned": len(rows), "truncated": True, "summary": summary, "rest": rest, "items": []}
+    kept = first_that_fit(Partial(rows, len(rows)), budget - len(dumps(told)) + FRAME)
+    return {**told, "returned": len(kept.items), "items": kept.items} if isinstance(kept, Partial) else None
 
 
 # Results that are content blocks already

@@ -91,7 +91,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
 def quote(result: str, request: str, most: int = 6) -> str:
     """The lines of a result that share most with the request, and those that say how much there is, in their order."""
     lines = [line.strip() for line in flat(result).split("\n") if line.strip()]
-    asked, extent = words(request), re.compile(r"(?:total|returned|truncated|next_cursor)\b|.*left out")
+    asked, extent = words(request), re.compile(r"(?:\w+ )*(?:total|returned|truncated|next_cursor):|.*left out")
     best = sorted(range(len(lines)), key=lambda i: (not extent.match(lines[i]), -len(words(lines[i]) & asked), i))
     said = "; ".join(lines[i] for i in sorted(best[:most]))
     return re.sub(r"(?<=_cents: )(\d+)", lambda cents: f"{cents[1]} ({int(cents[1]) / 100:.2f})", said)

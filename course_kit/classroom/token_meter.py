@@ -1,0 +1,198 @@
+"""The token meter: one conversation of many questions over large results, and what each strategy makes of it.
+
+`token_meter(tasks, strategies)` shows it; without a mouse, `.run("head only", budget=2000)` plays the conversation and
+`.turn("head only", 7)` says what was asked, answered and paid in one turn. A task is a question and the words that a
+right answer holds; a strategy makes, for a budget in characters, the tools that the model gets. The model is simulated
+and the tokens are estimates (`mock/usage.py`). How results are cut is `harness/results.py`.
+"""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from course_kit.classroom.quiz import Shown
+from course_kit.contract.messages import user
+from course_kit.harness.agent import run_agent
+from course_kit.harness.mending import trim_messages
+from course_kit.harness.tools import Tool
+
+__all__ = ["Metered", "Reading", "TokenMeter", "token_meter"]
+
+BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
+WIDEST = 40  # characters of the longest bar
+PRE = '<pre style="white-space: pre-wrap; word-break: normal">'
+Strategy = Callable[[int], Sequence[Tool]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One turn of the conversation: `context` is its last request's input tokens, `paid` those of all its requests."""
+
+    question: str
+    fact: str
+    said: str
+    context: int
+    paid: int
+
+    @property
+    def answered(self) -> bool:
+        return self.fact in self.said
+
+
+@dataclass(frozen=True, repr=False)
+class Metered:
+    """A conversation under one strategy, turn by turn."""
+
+    strategy: str
+    readings: tuple[Reading, ...]
+
+    @property
+    def contexts(self) -> list[int]:
+        return [reading.context for reading in self.readings]
+
+    @property
+    def paid(self) -> int:
+        """Input tokens of all requests, added up."""
+        return sum(reading.paid for reading in self.readings)
+
+    @property
+    def lost(self) -> list[int]:
+        """The turns whose answer did not hold what was asked for, counted from 1."""
+        return [number for number, reading in enumerate(self.readings, 1) if not reading.answered]
+
+    def __repr__(self) -> str:
+        lost = f"{len(self.lost)} of {len(self.readings)} answers lost"
+        return f"context at the end {self.contexts[-1]:>7,}   paid in all {self.paid:>9,}   {lost}"
+
+
+def play(
+    tasks: Sequence[tuple[str, str]], tools: Sequence[Tool], keep: int | None = None, model: Any = None
+) -> tuple[Reading, ...]:
+    """The conversation, task by task; `keep` is how many messages are kept before each new question."""
+    from course_kit.mock.provider import MockProvider
+    from course_kit.mock.simulated import Simulated
+
+    history: list[Any] = []
+    readings = []
+    for question, fact in tasks:
+        history = trim_messages(history, keep) if keep is not None and history else history
+        provider = MockProvider(model or Simulated())
+        run = run_agent(provider.client(), tools=tools, messages=[*history, user(question)], budget=10_000_000)
+        replies = [event["message"] for event in run.trace.events if event["event"] == "reply"]
+        spent = [reply["usage"]["input_tokens"] for reply in replies]
+        readings.append(Reading(question, fact, run.text, spent[-1], sum(spent)))
+        history = run.messages
+    return tuple(readings)
+
+
+class TokenMeter(Shown):
+    """The same tasks under several strategies; what was played once is kept."""
+
+    def __init__(self, tasks: Sequence[tuple[str, str]], strategies: Mapping[str, Strategy], budget: int = 4_000):
+        if not tasks or not strategies:
+            raise ValueError("A token meter needs at least one task and one strategy.")
+        self.tasks, self.strategies, self.budget = list(tasks), dict(strategies), budget
+        self._played: dict[tuple[str, int, int | None], Metered] = {}
+
+    def run(self, strategy: str, budget: int | None = None, keep: int | None = None) -> Metered:
+        """Play the whole conversation under one strategy, with at most `keep` messages of it kept for each turn."""
+        if strategy not in self.strategies:
+            raise ValueError(f"There is no strategy {strategy!r}: take one of {', '.join(self.strategies)}.")
+        key = (strategy, self.budget if budget is None else budget, keep)
+        if key not in self._played:
+            self._played[key] = Metered(strategy, play(self.tasks, self.strategies[strategy](key[1]), keep))
+        return self._played[key]
+
+    def compare(self, budget: int | None = None, keep: int | None = None) -> dict[str, Metered]:
+        """Every strategy on the same tasks."""
+        return {strategy: self.run(strategy, budget, keep) for strategy in self.strategies}
+
+    def turn(self, strategy: str, number: int, budget: int | None = None) -> str:
+        """One turn, counted from 1: the question, the answer, what it holds, what it cost."""
+        readings = self.run(strategy, budget).readings
+        if not 1 <= number <= len(readings):
+            raise ValueError(f"There is no turn {number}: they go from 1 to {len(readings)}.")
+        reading = readings[number - 1]
+        verdict = "holds" if reading.answered else "does not hold"
+        return (
+            f"{reading.question}\n→ {reading.said}\n"
+            f"The answer {verdict} {reading.fact!r} (simulated). Context: {reading.context:,} tokens (estimated)."
+        )
+
+    def bars(self, strategy: str, budget: int | None = None) -> str:
+        """A line for each turn: its context as a bar, and ✗ where the answer was lost."""
+        metered = self.run(strategy, budget)
+        widest = max(max(played.contexts) for played in self._played.values())
+        lines = [
+            f"{number:>3} {'✗' if number in metered.lost else '·'} {context:>8,} {'█' * (WIDEST * context // widest)}"
+            for number, context in enumerate(metered.contexts, 1)
+        ]
+        return "\n".join([f"{strategy}: {metered}", *lines])
+
+    def as_text(self) -> str:
+        first = next(iter(self.strategies))
+        lines = [
+            f"Token meter: {len(self.tasks)} questions, {self.budget:,} characters for a result (simulated)",
+            *(f"  {strategy:18} {metered}" for strategy, metered in self.compare().items()),
+            f"Run this cell to choose, or write: meter.run({first!r}, budget=2000), meter.turn({first!r}, 7)",
+        ]
+        return "\n".join(lines)
+
+    def as_html(self) -> str:
+        return f"{PRE}{html.escape(self.as_text())}</pre>"
+
+
+def token_meter(
+    tasks: Sequence[tuple[str, str]], strategies: Mapping[str, Strategy], budget: int = 4_000
+) -> TokenMeter:
+    """A token meter over a conversation; its plain calls are `.run("…", budget=2000)` and `.turn("…", 7)`."""
+    return _widget()(tasks, strategies, budget)
+
+
+@cache
+def _widget() -> type[TokenMeter]:
+    try:
+        import ipywidgets
+    except ImportError:
+        return TokenMeter
+
+    class TokenMeterWidget(TokenMeter, ipywidgets.VBox):
+        """`.strategy`, `.size` and `.number` are the parts to use; `.result` and `.said` answer."""
+
+        def __init__(self, tasks: Sequence[tuple[str, str]], strategies: Mapping[str, Strategy], budget: int):
+            TokenMeter.__init__(self, tasks, strategies, budget)
+            style, wide = {"description_width": "7em"}, {"width": "97%"}
+            self.strategy = ipywidgets.Dropdown(
+                options=list(self.strategies), description="Strategy", tooltip="How results are cut", style=style
+            )
+            self.size = ipywidgets.SelectionSlider(
+                options=sorted({*BUDGETS, budget}),
+                value=budget,
+                description="Budget",
+                tooltip="Characters for a result",
+                continuous_update=False,
+                style=style,
+                layout=wide,
+            )
+            self.number = ipywidgets.IntSlider(
+                min=1, max=len(self.tasks), description="Turn", continuous_update=False, style=style, layout=wide
+            )
+            self.result, self.said = ipywidgets.HTML(), ipywidgets.HTML()
+            for part in (self.strategy, self.size, self.number):
+                part.observe(lambda _: self._show(), "value")
+            parts = [self.strategy, self.size, self.result, self.number, self.said]
+            ipywidgets.VBox.__init__(self, parts)
+            self.add_class("course-token-meter")
+            self._show()
+
+        def _show(self) -> None:
+            try:  # an exception in a handler leaves no trace in the notebook
+                chosen, size = self.strategy.value, self.size.value
+                self.result.value = f"{PRE}{html.escape(self.bars(chosen, size))}</pre>"
+                self.said.value = f"{PRE}{html.escape(self.turn(chosen, self.number.value, size))}</pre>"
+            except Exception as error:
+                self.result.value = f"<p>✗ This could not be played: {html.escape(str(error))}</p>"
+
+    return TokenMeterWidget

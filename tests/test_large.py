@@ -1,0 +1,214 @@
+"""Large objects: kept whole, described by a card, read in pages that are true, and confined to their folder."""
+
+import itertools
+import json
+import os
+
+import pytest
+
+from course_kit.errors import ToolError
+from course_kit.harness.large import LargeObjects
+from course_kit.harness.results import encode_result
+from course_kit.harness.tools import run_tool
+
+LOG = "\n".join(["START", *(f"{n:04} INFO order took {n % 7} ms" for n in range(500)), "0500 ERROR disk full"])
+ROWS = [{"id": n, "status": "paid" if n % 3 else "packed"} for n in range(300)]
+
+
+@pytest.fixture
+def large(tmp_path):
+    return LargeObjects(tmp_path / "large", page=1_000)
+
+
+def all_pages(read, kind):
+    """Every item by following the cursor, and the pages themselves."""
+    items, pages, cursor = [], [], None
+    while not pages or cursor:
+        page = read(cursor)
+        pages.append(page)
+        items += page[kind]
+        cursor = page["next_cursor"]
+    return items, pages
+
+
+def test_the_card_of_a_text(large):
+    card = large.keep(LOG, "Night log!")
+    assert card == {
+        "reference": card["reference"],
+        "characters": len(LOG),
+        "lines": 502,
+        "levels": {"INFO": 500, "ERROR": 1},
+        "first_line": "START",
+        "last_line": "0500 ERROR disk full",
+        "returned": 0,
+        "truncated": True,
+        "rest": "read_part(reference, cursor) reads on; find_in(reference, text) finds the lines that hold a text",
+    }
+    assert card["reference"].startswith("night-log-") and (large.folder / card["reference"]).is_file()
+
+
+def test_the_card_of_a_list(large):
+    card = large.keep(ROWS, "orders")
+    assert (card["total"], card["summary"]) == (
+        300,
+        {"id": {"min": 0, "max": 299}, "status": {"paid": 200, "packed": 100}},
+    )
+
+
+def test_the_card_of_a_binary(large):
+    card = large.keep(b"%PDF-1.7" + bytes(900), "invoice")
+    assert card == {
+        "reference": card["reference"],
+        "bytes": 908,
+        "kind": "application/pdf",
+        "rest": "a binary file, not for reading",
+    }
+    assert (large.folder / card["reference"]).read_bytes() == b"%PDF-1.7" + bytes(900)
+    with pytest.raises(ToolError, match="is binary data") as raised:
+        large.read(card["reference"])
+    assert raised.value.code == "NOT_TEXT"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "items"),
+    [
+        pytest.param(LOG, "lines", LOG.split("\n"), id="text"),
+        pytest.param(ROWS, "items", ROWS, id="list"),
+        pytest.param({"a": [1, 2]}, "lines", ["{", ' "a": [', "  1,", "  2", " ]", "}"], id="object"),
+        pytest.param("a\n\nb", "lines", ["a", "", "b"], id="an_empty_line"),
+        pytest.param("a\r\nb\u2028c", "lines", ["a", "b", "c"], id="other_line_ends"),
+        pytest.param(["a\nb", None], "items", ["a\nb", None], id="items_with_line_ends"),
+        pytest.param("", "lines", [], id="empty"),
+        pytest.param([], "items", [], id="empty_list"),
+    ],
+)
+def test_the_pages_add_up_to_the_whole(large, value, kind, items):
+    reference = large.keep(value)["reference"]
+    found, pages = all_pages(lambda cursor: large.read(reference, cursor), kind)
+    assert found == items
+    for page in pages:
+        assert page["returned"] == len(page[kind]) and page["total"] == len(items)
+        assert page["truncated"] is (page["next_cursor"] is not None)
+        assert len(encode_result(page)) <= 1_000
+
+
+def test_a_page_is_never_cut_again_by_a_budget_of_its_size(large):
+    reference = large.keep(LOG)["reference"]
+    page = large.read(reference)
+    assert json.loads(encode_result(page, 1_000)) == page and 10 < page["returned"] < 60
+
+
+def test_limit_and_first(large):
+    page = large.read(large.keep(ROWS)["reference"], "10", limit=2)
+    assert page == {
+        "items": ROWS[10:12],
+        "first": 11,
+        "total": 300,
+        "returned": 2,
+        "truncated": True,
+        "next_cursor": "12",
+    }
+
+
+def test_a_line_too_long_for_a_page_is_shown_in_part_and_passed(large):
+    reference = large.keep("a\n" + "x" * 5_000 + "\nb")["reference"]
+    lines, _ = all_pages(lambda cursor: large.read(reference, cursor), "lines")
+    assert (lines[0], lines[2]) == ("a", "b") and "characters left out" in lines[1]
+
+
+def test_find_counts_all_and_pages(large):
+    reference = large.keep(LOG)["reference"]
+    assert large.find(reference, "error") == {
+        "matches": [{"line": 502, "text": "0500 ERROR disk full"}],
+        "total": 1,
+        "returned": 1,
+        "truncated": False,
+        "next_cursor": None,
+    }
+    matches, pages = all_pages(lambda cursor: large.find(reference, "took 3 ms", cursor), "matches")
+    assert [match["line"] for match in matches] == [n + 2 for n in range(500) if n % 7 == 3] and len(pages) > 1
+    assert large.find(reference, "nowhere")["matches"] == []
+
+
+def test_the_same_value_has_the_same_reference(large):
+    first, again, other = large.keep(LOG), large.keep(LOG), large.keep(LOG + "!")
+    assert first == again and first["reference"] != other["reference"]
+    assert len(list(large.folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "../secret.txt",
+        "/etc/passwd",
+        "a/b-0123456789.txt",
+        "object-0123456789.py",
+        "",
+        None,
+        7,
+        "x" * 500,
+        "a-0123456789.txt\n",
+    ],
+)
+def test_what_is_no_reference_is_refused(large, reference):
+    with pytest.raises(ToolError, match="is no reference") as raised:
+        large.read(reference)
+    assert raised.value.code == "BAD_INPUT" and len(str(raised.value)) < 200
+
+
+def test_an_unknown_reference_names_the_nearest(large):
+    card = large.keep(LOG, "log")
+    near = card["reference"][:-5] + ("0" if card["reference"][-5] != "0" else "1") + ".txt"
+    with pytest.raises(ToolError) as raised:
+        large.read(near)
+    assert (raised.value.code, raised.value.hint) == ("NOT_FOUND", f"there is {card['reference']}")
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="links need rights on Windows")
+def test_a_link_in_the_folder_leads_nowhere(large, tmp_path):
+    large.keep(LOG)
+    (tmp_path / "outside.txt").write_text("secret", encoding="utf-8")
+    (large.folder / "object-0123456789.txt").symlink_to(tmp_path / "outside.txt")
+    with pytest.raises(ToolError, match="nothing is kept"):
+        large.read("object-0123456789.txt")
+
+
+@pytest.mark.parametrize("cursor", ["-1", "1e3", "٣", 3, "", "502", "99999999999"])
+def test_a_cursor_nobody_gave_out(large, cursor):
+    with pytest.raises(ToolError) as raised:
+        large.read(large.keep(LOG)["reference"], cursor)
+    assert raised.value.code == "BAD_INPUT" and "leave cursor out" in raised.value.hint
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "5", 1.5])
+def test_a_limit_that_is_none(large, limit):
+    with pytest.raises(ToolError, match="limit must be a whole number"):
+        large.read(large.keep(LOG)["reference"], limit=limit)
+
+
+def test_a_search_for_nothing(large):
+    with pytest.raises(ToolError, match="no character to find"):
+        large.find(large.keep(LOG)["reference"], " ")
+
+
+def test_endless_values_are_refused(large):
+    with pytest.raises(ValueError, match="too large or endless"):
+        large.keep(itertools.repeat("x" * 100_000))
+    with pytest.raises(ValueError, match="keep a part of it"):
+        large.keep("x" * 20_000_001)
+
+
+def test_a_page_too_small(tmp_path):
+    with pytest.raises(ValueError, match="give 800 or more"):
+        LargeObjects(tmp_path, page=500)
+
+
+def test_the_tools_of_a_model(large):
+    tools = large.tools()
+    assert [entry.name for entry in tools] == ["read_part", "find_in"]
+    assert [entry.input_schema["required"] for entry in tools] == [["reference"], ["reference", "text"]]
+    reference = large.keep(LOG)["reference"]
+    wish = {"type": "tool_use", "id": "toolu_1", "name": "find_in", "input": {"reference": reference, "text": "ERROR"}}
+    assert json.loads(run_tool(wish, tools)["content"])["matches"] == [{"line": 502, "text": "0500 ERROR disk full"}]
+    wish = {"type": "tool_use", "id": "toolu_1", "name": "read_part", "input": {"reference": "../x.txt"}}
+    assert run_tool(wish, tools)["is_error"]
