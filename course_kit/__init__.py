@@ -69,14 +69,16 @@ _WHERE = {
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_cumulative_tokens plot_damage plot_endings plot_mask plot_messages plot_recovery "
-        "plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
+        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_mask "
+        "plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery plot_similarity plot_speed_up "
+        "plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.strict_table": "strict_table",
     "classroom.token_meter": "token_meter",
     "classroom.timeline": "Recorder timeline",
     "classroom.transcript": "transcript",
+    "classroom.trials": "trials_and_k",
     "classroom.workbench": "workbench",
     "errors": "CourseKitError ToolError",
 }
