@@ -50,7 +50,9 @@ _WHERE = {
     "harness.masking": "Masker mask",
     "harness.mending": "repair_messages trim_messages",
     "harness.outside": "from_outside suspect_passages",
+    "harness.retries": "KeyStore idempotency_key repeated",
     "harness.running": "current_call",
+    "harness.spending": "over_budget spent",
     "harness.store": "RunStore",
     "harness.results": "cut_text encode_result envelope",
     "harness.tools": "Tool definitions run_tool tool",
@@ -65,13 +67,14 @@ _WHERE = {
     "shop": "open_shop",
     "classroom.approval_panel": "approval_panel",
     "classroom.checks": "check hint solution",
+    "classroom.crash": "crash_button",
     "classroom.error_texts": "error_texts recover story",
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_mask "
-        "plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery plot_similarity plot_speed_up "
-        "plot_strategies plot_timeline plot_trials show"
+        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_layers "
+        "plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery plot_similarity "
+        "plot_speed_up plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.strict_table": "strict_table",

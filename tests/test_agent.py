@@ -559,6 +559,22 @@ def test_fr23_a_success_starts_the_count_anew_and_no_refusal_counts():
 
 
 @both_drivers
+def test_a_run_may_be_given_a_number_of_calls_and_of_tokens(drive, notes):
+    turns = [
+        reply(*[tool_use(f"toolu_{n}_{i}", "note", {"word": f"{n}{i}"}) for i in "ab"], stop_reason="tool_use")
+        for n in range(4)
+    ]
+    run = drive(Script(*turns), [notes.note], max_calls=5)
+    assert (notes.taken, run.stopped) == (["0a", "0b", "1a", "1b"], "max_calls")
+    assert [block["content"].startswith("Not run: ") for block in run.messages[-1]["content"]] == [True, True]
+    assert_legal(run)
+    notes.taken.clear()
+    run = drive(Script(*turns), [notes.note], max_run_tokens=30)  # 15 a reply
+    assert (notes.taken, run.stopped) == (["0a", "0b"], "max_run_tokens")
+    assert_legal(run)
+
+
+@both_drivers
 def test_reads_of_one_turn_run_at_the_same_time_and_writes_one_after_another(drive):
     met = threading.Barrier(3, timeout=10)
 

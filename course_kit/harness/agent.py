@@ -38,6 +38,8 @@ def run_agent(
     max_iterations: int = 10,
     max_retries: int = 2,
     stall_after: int | None = 3,
+    max_calls: int | None = None,
+    max_run_tokens: int | None = None,
     approver: Approver | None = None,
     max_parallel: int = 5,
     tool_choice: dict[str, Any] | None = None,
@@ -54,6 +56,8 @@ def run_agent(
     `max_iterations`  how often the model is asked
     `max_retries`     how many turns in which a tool failed may follow the first, until it succeeds
     `stall_after`     after how many equal rounds the model is told to close; None never
+    `max_calls`       how many calls may run; a turn that would go over is not run
+    `max_run_tokens`  tokens in and out after which it ends; the last reply may go over
     `approver`        decides about calls that ask (`approval.py`); without one they are refused
     `max_parallel`    how many calls of one turn run at the same time; only turns of reads do
     `budget`          characters a result may take, for tools that do not say
@@ -62,6 +66,7 @@ def run_agent(
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
     limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
+    limits |= {"max_calls": max_calls, "max_run_tokens": max_run_tokens}
     loop = begin(request, limits, store, on_event)
     return drive(loop, asker(client), box, approver, max_parallel)
 
@@ -120,6 +125,8 @@ async def run_agent_async(
     max_iterations: int = 10,
     max_retries: int = 2,
     stall_after: int | None = 3,
+    max_calls: int | None = None,
+    max_run_tokens: int | None = None,
     approver: Approver | None = None,
     max_parallel: int = 5,
     tool_choice: dict[str, Any] | None = None,
@@ -134,6 +141,7 @@ async def run_agent_async(
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
     limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
+    limits |= {"max_calls": max_calls, "max_run_tokens": max_run_tokens}
     loop = begin(request, limits, store, on_event)
     return await drive_async(loop, async_asker(client), box, approver, max_parallel)
 

@@ -19,6 +19,7 @@ from course_kit.contract.messages import Block, Message, text, text_of, tool_use
 
 from .failures import over_cap
 from .history import history_of, is_cut, results_for, without_open_server_calls
+from .spending import over_budget
 from .stalls import CLOSING, round_of
 from .trace import Event, Trace
 
@@ -26,6 +27,7 @@ __all__ = ["Loop", "Run", "RunCalls", "Send", "Stop"]
 
 LONGEST_REPLY = 21_333  # tokens; the SDK sends a request for more only as a stream
 AWAITING = "awaiting_approval"
+UNKNOWN = "The run was broken off: this call may or may not have taken effect. Check before repeating it."
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Run:
         `"max_iterations"`         the model was asked that often
         `"max_retries: add"`       the tool `add` failed in more turns than it may
         `"stalled: add"`           its calls brought the same again and again; `text` sums up
+        `"max_calls"`              its next calls would be too many; none of that turn ran
+        `"max_run_tokens"`         its replies have cost that many tokens
         `"connection_lost"`        two replies in a row did not arrive whole
         `"awaiting_approval"`      it goes on with `resume_agent(client, store, run.run_id)`; `waiting` has the calls
         `"unfinished"`             an exception broke it off
@@ -90,6 +94,8 @@ class Loop:
         max_iterations: int = 10,
         max_retries: int = 2,
         stall_after: int | None = 3,
+        max_calls: int | None = None,
+        max_run_tokens: int | None = None,
         run_id: str | None = None,
         on_event: Callable[[Event], None] | None = None,
     ):
@@ -103,6 +109,7 @@ class Loop:
         self.max_iterations = max_iterations
         self.max_retries = max_retries
         self.stall_after = stall_after
+        self.budget = {"max_calls": max_calls, "max_run_tokens": max_run_tokens}
         self.run_id = run_id
         self.on_event = on_event
         self.events: list[Event] = []
@@ -145,7 +152,7 @@ class Loop:
             case {"event": "resume"}:
                 self.decisions = {id: made for id, made in self.decisions.items() if not _waits(made)}
             case {"event": "stop", "reason": reason} if self.open_calls and reason != AWAITING:
-                self._answer("Not run: the limit of model calls for this run was reached before this call.")
+                self._answer("Not run: a limit of this run was reached before this call.")
         if event["event"] not in ("decision", "started", "resume"):
             self.last = event
         if self.on_event:
@@ -156,7 +163,9 @@ class Loop:
 
     def _answer(self, otherwise: str = "") -> None:
         # One user turn, one result for each call, in call order, whatever order they came in.
-        self.messages.append(user(results_for(self.open_calls, self.results, lambda id: otherwise)))
+        self.messages.append(
+            user(results_for(self.open_calls, self.results, lambda id: UNKNOWN if id in self.started else otherwise))
+        )
         self.open_calls = []
 
     def _close_round(self) -> None:
@@ -174,6 +183,9 @@ class Loop:
             if self.waiting():
                 return Stop(AWAITING)
             calls = [call for call in self.open_calls if call["id"] not in self.results]
+            wanted = sum(call["id"] not in self.started for call in calls)
+            if over := over_budget(self.events, **self.budget, wanted=wanted):
+                return Stop(over)
             return RunCalls(calls, self.decisions, frozenset(self.started))
         match self.last:
             case None:
@@ -203,6 +215,8 @@ class Loop:
     def _ask(self, room: int = 1) -> Send | Stop:
         if self.replies >= self.max_iterations:
             return Stop("max_iterations")
+        if over := over_budget(self.events, **self.budget):
+            return Stop(over)
         given = self.request["max_tokens"]
         max_tokens = max(given, min(given * room, LONGEST_REPLY))
         closing = {"tool_choice": {"type": "none"}} if self.stalled else {}  # it is to answer in words now
@@ -230,7 +244,7 @@ class Loop:
 
     def _not_run(self, id: str) -> str:
         if id in self.started:
-            return "The run was broken off: this call may or may not have taken effect. Check before repeating it."
+            return UNKNOWN
         if self.waiting():
             return "Not run yet: a person has to decide about this turn first."
         return "Not run: the run was broken off before this call began."

@@ -1,0 +1,228 @@
+"""Doing it again without doing it twice: repeated calls, and the keys that make them harmless.
+
+A failure can be met by three layers: the transport sends the request again, the tool makes its call again, the model
+writes another call. Each of them multiplies the others, so one layer alone may repeat a write, and only under a key by
+which the other side knows the operation again. A tool's part is `repeated`; a key's, `idempotency_key` and, where the
+other side keeps no keys, `KeyStore`. How often the model may try is the loop's cap (`failures.py`); when it goes in
+circles is told in `stalls.py`, what a run may spend in `spending.py`. The waiting between two attempts is the work of
+`tenacity`.
+"""
+
+import functools
+import inspect
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from course_kit.errors import SetupError, ToolError
+
+from .failures import code_of
+from .results import describe
+from .store import digest_of
+from .store_file import dump
+from .tools import Tool
+
+__all__ = ["KeyStore", "idempotency_key", "passes", "repeated"]
+
+# Codes of a `ToolError` that do not say that nothing was done; any other is the tool's own word for it.
+UNSURE = {"TIMEOUT", "OUTCOME_UNKNOWN", "EXCEPTION", "INTERNAL"}
+
+
+# The tool's layer
+
+
+def passes(error: BaseException) -> bool:
+    """Whether a failure may be over at the next attempt: `TimeoutError()` → True, `KeyError("x")` → False."""
+    return error.retryable if isinstance(error, ToolError) else isinstance(error, (TimeoutError, ConnectionError))
+
+
+def repeated(
+    tool: Tool,
+    attempts: int = 3,
+    *,
+    first_wait: float = 0.5,
+    longest_wait: float = 8.0,
+    sleep: Callable[[float], Any] | None = None,
+) -> Tool:
+    """The same tool, whose call is made up to `attempts` times while its failures are of the kind that passes.
+
+    Between two attempts it waits: a random part of `first_wait`, then of twice as much, never more than `longest_wait`
+    (so that a thousand callers do not come back together). The tool's `timeout` covers all attempts. When the last one
+    fails, the model reads that others went before it, and that the same call will not do.
+    """
+    from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+    if not isinstance(tool, Tool):
+        raise TypeError("`repeated` takes a tool: write `@tool(effect='read')` above the function first.")
+    if attempts < 1:
+        raise ValueError(f"attempts is {attempts}: the first attempt counts, so say 1 or more.")
+    if tool.effect != "read" and not tool.idempotent:
+        raise ValueError(
+            f"`{tool.name}` writes, and made twice it takes effect twice: give its writes an idempotency key and say "
+            "idempotent=True, or leave the repeating to the layer that has one."
+        )
+    function = tool.function
+    if hasattr(function, "attempts"):
+        raise ValueError(f"`{tool.name}` is repeated already: two layers of {attempts} would multiply, so keep one.")
+    options: dict[str, Any] = {
+        "stop": stop_after_attempt(attempts),
+        "wait": wait_random_exponential(multiplier=first_wait, max=longest_wait),
+        "retry": retry_if_exception(passes),
+        "reraise": True,
+    }
+
+    async def pause(seconds: float) -> None:
+        made = sleep(seconds) if sleep else None
+        if inspect.isawaitable(made):
+            await made
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return Retrying(**options, **({"sleep": sleep} if sleep else {}))(function, *args, **kwargs)
+        except Exception as error:
+            raise last_word(error, attempts) from error
+
+    @functools.wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await AsyncRetrying(**options, **({"sleep": pause} if sleep else {}))(function, *args, **kwargs)
+        except Exception as error:
+            raise last_word(error, attempts) from error
+
+    again: Any = awaited if tool.is_async else plain
+    again.attempts = attempts
+    return replace(tool, function=again)
+
+
+def last_word(error: Exception, attempts: int) -> Exception:
+    """What the layer above is told: a failure that would have passed did not, so it need not try the same itself."""
+    if not passes(error) or attempts == 1:
+        return error
+    said = error.message if isinstance(error, ToolError) else describe(error)
+    hint = "do not make the same call again now: go on without it, or tell the user"
+    return ToolError(code_of(error), f"{said} ({attempts} attempts were made)", hint=hint)
+
+
+# Keys
+
+
+def idempotency_key(task: str, step: str, inputs: Mapping[str, Any]) -> str:
+    """One name for one operation, however often it is tried: from task, step and inputs, never from clock or chance.
+
+    `idempotency_key("ticket-118", "refund cup", {"order_id": "ORD-20260914"})` → `"ticket-118/refund%20cup/4fd0…"`
+
+    `inputs` are those that make it another operation: the order and the amount, not a note that is worded anew each
+    time. The order of their keys does not matter.
+    """
+    if not task.strip() or not step.strip():
+        raise ValueError("A key says what it belongs to: name the task and the step, such as 'ticket-118', 'refund'.")
+    return f"{quote(task, safe='')}/{quote(step, safe='')}/{digest_of(dict(inputs))[:16]}"
+
+
+class KeyStore:
+    """What was begun under which key and what came of it, for services that keep no keys themselves.
+
+    One SQLite file; that a key stands there once is the table's own constraint, which holds for every thread and
+    process. (The shop needs none of this: its ledger has such a column itself.) A result is kept for `keep`, by default
+    a week; what was begun and never reported stays until somebody has looked.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep: timedelta = timedelta(days=7),
+        clock: Callable[[], datetime] | None = None,
+    ):
+        self.path, self.keep = Path(path).expanduser().absolute(), keep
+        self._clock = clock or (lambda: datetime.now(UTC))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._writing() as db:
+            db.execute(
+                """CREATE TABLE IF NOT EXISTS idempotency_keys
+                   (key TEXT PRIMARY KEY, digest TEXT NOT NULL, begun_at TEXT NOT NULL, result TEXT)"""
+            )
+
+    def once(self, key: str, inputs: Any, do: Callable[[], Any]) -> Any:
+        """Do it, unless it was done under this key: then return the first result. Results are plain JSON data.
+
+        Other inputs under the same key are KEY_REUSED; a key that was begun without an outcome is OUTCOME_UNKNOWN. A
+        `ToolError` of `do` says that nothing was done, and leaves the key free; after anything else nobody knows.
+        """
+        digest = digest_of(inputs)
+        with self._writing() as db:
+            old = self._stamp(self._clock() - self.keep)
+            db.execute("DELETE FROM idempotency_keys WHERE result IS NOT NULL AND begun_at <= ?", (old,))
+            try:
+                row = key, digest, self._stamp(self._clock())
+                db.execute("INSERT INTO idempotency_keys (key, digest, begun_at) VALUES (?, ?, ?)", row)
+                first = None
+            except sqlite3.IntegrityError:  # the key stands there already
+                first = db.execute("SELECT digest, result FROM idempotency_keys WHERE key = ?", (key,)).fetchone()
+        if first is None:
+            return self._do(key, do)
+        if first[0] != digest:
+            hint = "one key stands for one operation: do not try again, look at what was done under it"
+            raise ToolError("KEY_REUSED", f"the key {key} belongs to a call with other inputs", hint=hint)
+        if first[1] is None:
+            raise unknown(key)
+        return json.loads(first[1])
+
+    def settle(self, key: str, result: Any) -> None:
+        """Somebody looked, and it was done: from now on this is its result. A result that is there stays."""
+        with self._writing() as db:
+            change = "UPDATE idempotency_keys SET result = ? WHERE key = ? AND result IS NULL"
+            db.execute(change, (dump("result", result), key))
+
+    def forget(self, key: str) -> None:
+        """Somebody looked, and nothing was done: the key is free again. A key with a result stays."""
+        with self._writing() as db:
+            db.execute("DELETE FROM idempotency_keys WHERE key = ? AND result IS NULL", (key,))
+
+    def _do(self, key: str, do: Callable[[], Any]) -> Any:
+        try:
+            result = do()
+        except ToolError as error:
+            if error.code not in UNSURE:
+                self.forget(key)
+            raise
+        try:
+            self.settle(key, result)
+        except ToolError:  # BUSY, and by now something was done
+            raise unknown(key) from None
+        return json.loads(dump("result", result))  # the same whether it is the first time or not
+
+    @staticmethod
+    def _stamp(at: datetime) -> str:
+        return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, on a connection of one's own; what is committed is on the disk."""
+        db = None
+        try:
+            db = sqlite3.connect(self.path, timeout=10, isolation_level=None)
+            db.execute("PRAGMA synchronous = EXTRA")
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if "locked" in str(error):
+                raise ToolError("BUSY", "the store of keys is busy", retryable=True, hint="nothing was done") from None
+            raise SetupError(f"Keys cannot be kept in {self.path} ({error}): choose another path.") from None
+        finally:
+            if db is not None:
+                db.close()
+
+
+def unknown(key: str) -> ToolError:
+    said = f"{key} was begun and its outcome never reported: it may or may not have taken effect"
+    return ToolError("OUTCOME_UNKNOWN", said, hint="look for its effect before anything is written")

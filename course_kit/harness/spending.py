@@ -1,0 +1,48 @@
+"""What a run has spent, and whether it may go on: calls and tokens, read off its events.
+
+A pure function of the events, as `stalls.py` and the cap of `failures.py` are: a loop asks it before it goes on.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Spent", "over_budget", "spent"]
+
+
+class Spent(NamedTuple):
+    """`calls` that began to run, `tokens` in and out of all replies."""
+
+    calls: int
+    tokens: int
+
+
+def spent(events: Iterable[Mapping[str, Any]]) -> Spent:
+    """What the events of a run have cost so far."""
+    calls = tokens = 0
+    for event in events:
+        calls += event["event"] == "started"
+        if event["event"] == "reply":
+            tokens += tokens_of(event["message"].get("usage") or {})
+    return Spent(calls, tokens)
+
+
+def tokens_of(usage: Mapping[str, Any]) -> int:
+    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    return sum(usage.get(kind) or 0 for kind in kinds)
+
+
+def over_budget(
+    events: Iterable[Mapping[str, Any]],
+    *,
+    max_calls: int | None = None,
+    max_run_tokens: int | None = None,
+    wanted: int = 0,
+) -> str | None:
+    """Why a run must end now, or None: `"max_calls"` before calls that would be too many, or `"max_run_tokens"`.
+
+    `wanted` is how many calls are about to run. Tokens are known when a reply is there, so the last one may go over.
+    """
+    calls, tokens = spent(events)
+    if max_calls is not None and wanted and calls + wanted > max_calls:
+        return "max_calls"
+    return "max_run_tokens" if max_run_tokens is not None and tokens >= max_run_tokens else None
