@@ -34,6 +34,7 @@ _WHERE = {
     "evaluation.cases": "Case load_cases save_cases",
     "evaluation.compare": "compare",
     "evaluation.confusion": "confusion",
+    "evaluation.golden": "GOLDENS diff_golden golden load_golden",
     "evaluation.intervals": (
         "pass_interval pooled_interval tasks_needed tasks_to_tell_apart trials_without_failure wilson"
     ),
@@ -72,11 +73,12 @@ _WHERE = {
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_layers "
+        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden plot_layers "
         "plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery plot_similarity "
         "plot_speed_up plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
+    "classroom.side_by_side": "side_by_side",
     "classroom.strict_table": "strict_table",
     "classroom.token_meter": "token_meter",
     "classroom.timeline": "Recorder timeline",

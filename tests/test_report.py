@@ -327,6 +327,11 @@ def test_every_rule_is_explained_by_a_lesson() -> None:
         assert lesson_of(id) == lesson
 
 
+def test_the_rules_of_the_other_provider_are_lesson_11() -> None:
+    for id in ("chat-calls-and-results", "responses-calls-and-outputs", "strict-in-subset", "previous-response-known"):
+        assert lesson_of(id) == "11"
+
+
 def test_a_report_shows_each_finding_in_a_line() -> None:
     provider = MockProvider([])
     post(provider, body(foo=1))

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from course_kit.contract.protocol import check_request
+from course_kit.contract.shapes import normal_form, reply_from, request_from, request_to
+from course_kit.contract.shapes.responses_reply import responses_reply_to
 from course_kit.contract.shapes.search import (
     namespace_of,
     search_blocks_from,
@@ -114,3 +116,117 @@ def test_what_comes_back_is_legal_here() -> None:
     messages = [{"role": "user", "content": "Orders?"}, {"role": "assistant", "content": blocks}]
     body = {"model": "claude-opus-5", "max_tokens": 9, "tools": [*DEFERRED.search, *tools], "messages": messages}
     assert check_request(body) == []
+
+
+# In whole requests and replies.
+
+
+def wire(name: str, **fields: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {}}
+    return {"name": name, "description": f"Does {name}.", "input_schema": schema, **fields}
+
+
+SEARCHED = {
+    "model": "m",
+    "max_tokens": 9,
+    "tools": [*DEFERRED.search, wire("ask_user"), wire("get_weather", defer_loading=True)],
+    "messages": [
+        {"role": "user", "content": "Rain?"},
+        {
+            "role": "assistant",
+            "content": [
+                ASKED,
+                result("get_weather"),
+                {"type": "tool_use", "id": "call_1", "name": "get_weather", "input": {}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "No."}]},
+    ],
+}
+
+
+def test_a_request_with_a_search_comes_back() -> None:
+    there = request_to("openai_responses", SEARCHED)
+    assert there.lost == ()
+    assert [tool["type"] for tool in there.value["tools"]] == ["tool_search", "function", "function"]
+    types = ["message", "tool_search_call", "tool_search_output", "function_call", "function_call_output"]
+    assert [item["type"] for item in there.value["input"]] == types
+    assert there.value["input"][3]["namespace"] == "get_weather"
+    back = request_from("openai_responses", there.value)
+    assert (back.lost, normal_form(back.value)) == ((), normal_form(SEARCHED))
+
+
+def test_a_found_tool_with_a_name_that_is_illegal_there_comes_back_under_its_own() -> None:
+    content = [ASKED, result("files.read")]
+    messages = [{"role": "user", "content": "Read."}, {"role": "assistant", "content": content}]
+    tools = [*DEFERRED.search, wire("files.read", defer_loading=True)]
+    there = request_to("openai_responses", {**SEARCHED, "tools": tools, "messages": messages})
+    [loaded] = there.value["input"][2]["tools"]
+    assert there.names == {loaded["name"]: "files.read"}
+    reply = {"output": there.value["input"][1:], "tools": there.value["tools"], "status": "completed"}
+    assert reply_from("openai_responses", reply, there.names).value["content"] == content
+
+
+def test_a_regex_search_says_that_the_ranking_is_lost() -> None:
+    regex = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
+    there = request_to("openai_responses", {**SEARCHED, "tools": [regex, *SEARCHED["tools"][1:]], "messages": []})
+    assert [loss.path for loss in there.lost] == ["tools.0"]
+    assert there.value["tools"][0] == {"type": "tool_search"}
+
+
+def test_chat_completions_has_no_search() -> None:
+    there = request_to("openai_chat", SEARCHED)
+    assert "tools.0" in [loss.path for loss in there.lost]
+
+
+def test_a_reply_with_a_search_comes_back_with_the_tools_of_its_request() -> None:
+    content = [ASKED, result("list_orders"), {"type": "tool_use", "id": "call_1", "name": "list_orders", "input": {}}]
+    tools = [{"type": "tool_search"}, ALWAYS, CRM]
+    message = {"id": "msg_1", "content": content, "stop_reason": "tool_use"}
+    there = responses_reply_to(message, request={"tools": tools})
+    assert there.lost == ()
+    assert [item["type"] for item in there.value["output"]] == [
+        "tool_search_call",
+        "tool_search_output",
+        "function_call",
+    ]
+    call = there.value["output"][2]
+    assert (call["namespace"], call["name"]) == ("crm", "list_orders")
+    back = reply_from("openai_responses", there.value).value
+    assert back["content"] == [*content[:2], {**content[2], "caller": {"type": "direct"}}]
+
+
+def test_of_two_tools_with_one_name_the_group_says_which_was_called() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c", "namespace": "store", "name": "list_orders"}
+    reply = {"output": [{**item, "arguments": "{}"}], "tools": [CRM, STORE], "status": "completed"}
+    [block] = reply_from("openai_responses", reply).value["content"]
+    assert block["name"] == "store__list_orders"
+
+
+def test_a_search_run_by_the_client_is_none_of_the_servers() -> None:
+    items = [
+        {"type": "tool_search_call", "execution": "client", "call_id": "c", "id": "tsc_1", "arguments": {}},
+        {"type": "tool_search_output", "execution": "client", "call_id": "c", "id": "tso_1", "tools": []},
+    ]
+    back = request_from("openai_responses", {"model": "m", "input": [*items, {"role": "user", "content": "?"}]})
+    assert [loss.path for loss in back.lost] == ["input.0", "input.1"]
+
+
+def test_the_mock_runs_the_search_and_names_the_group() -> None:
+    from course_kit.mock.provider import MockProvider
+    from course_kit.mock.scripted import search
+
+    mock = MockProvider(
+        [search("list_orders"), {"content": [{"type": "tool_use", "name": "list_orders", "input": {}}]}]
+    )
+    client = mock.openai_client(max_retries=0)
+    reply = client.responses.create(model="m", input="Orders?", tools=[{"type": "tool_search"}, ALWAYS, CRM]).to_dict()
+    assert [item["type"] for item in reply["output"]] == ["tool_search_call", "tool_search_output", "function_call"]
+    assert [tool["name"] for tool in reply["output"][1]["tools"]] == ["crm"]
+    assert (reply["output"][2]["namespace"], reply["output"][2]["name"]) == ("crm", "list_orders")
+    again = [{"role": "user", "content": "Orders?"}, *reply["output"]]
+    answer = {"type": "function_call_output", "call_id": reply["output"][2]["call_id"], "output": "none"}
+    mock = MockProvider(["None."])
+    client = mock.openai_client(max_retries=0)
+    tools = [{"type": "tool_search"}, ALWAYS, CRM]
+    assert client.responses.create(model="m", input=[*again, answer], tools=tools).output_text == "None."

@@ -3,14 +3,17 @@
     bytes ─▶ rules (openai_rules.py) ─▶ Messages request ─▶ model ─▶ message ─▶ chat.completion or response ─▶ bytes
 
 The model sees what it always sees, a Messages request; so one script or one seed answers on every interface alike.
-Which path belongs here is said by `openai_endpoint`; the provider hands such requests on. Not modelled: tools that run
-at that provider, conversations kept by name, several choices, audio.
+Which path belongs here is said by `openai_endpoint`; the provider hands such requests on. A tool search of Responses is
+run as on the other side. Not modelled: other tools that run at that provider, conversations kept by name, several
+choices, audio.
 """
 
 import json
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from jiter import from_json
@@ -30,6 +33,7 @@ from .openai_rules import CHAT_RULES, RESPONSES_RULES, first_openai_violation
 from .openai_stream import chat_chunks, responses_events
 from .reply import finished
 from .scripted import Draft, Model
+from .tool_search import reply_with_search
 from .usage import count_tokens
 from .wire import Answer, Handle, make_id
 
@@ -100,14 +104,15 @@ class OpenAIInterfaces:
     ) -> tuple[dict[str, Any], dict[int, str]]:
         request = request_to("anthropic", {"max_tokens": DEFAULT_LIMIT, **converted.value}).value
         key = (self.seed, exchange.digest)
-        draft = model.reply(request)
+        draft, prompts = reply_with_search(model, request, *key, failure=fault.on_search())
         exchange.reasons = draft.reasons
         named = [
             {"id": make_id("call_", *key, index), **block} if block["type"] == "tool_use" else block
             for index, block in enumerate(draft.content)
         ]
         draft = Draft(named, draft.reasons, draft.fields)
-        message, raw_inputs = finished(draft, request, CacheUse(count_tokens(request)), *key)
+        read = reduce(add, (CacheUse(count_tokens(prompt)) for prompt in prompts))
+        message, raw_inputs = finished(draft, request, read, *key)
         message, cut_inputs = fault.on_message(message)
         return message, raw_inputs | cut_inputs
 

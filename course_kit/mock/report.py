@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from course_kit.contract.messages import content_blocks, merge_turns, tool_result_blocks, tool_use_blocks
 
 from .findings import Finding, blocks_of, continued, field_of, messages_of
+from .openai_rules import CHAT_RULES, RESPONSES_RULES
 from .report_prompt import PROMPT_JUDGES
 
 if TYPE_CHECKING:
@@ -154,8 +155,13 @@ JUDGES: tuple[Judge, ...] = (
 )
 
 
+OPENAI_RULES = frozenset(rule.id for rule in (*CHAT_RULES, *RESPONSES_RULES)) | {"previous-response-known"}
+
+
 def lesson_of(rule: str) -> str:
-    """The lesson that explains a rule of the protocol: `"strict-open-object"` → `"03"`."""
+    """The lesson that explains a rule of the protocol: `"strict-open-object"` → `"03"`, one of OpenAI's → `"11"`."""
+    if rule in OPENAI_RULES:
+        return "11"
     for part, lesson in (
         ("strict", "03"),
         ("format-without", "03"),

@@ -6,6 +6,7 @@ from typing import Any
 from ..messages import content_blocks
 from ..strict import strict_refusals
 from .common import Notes
+from .search import is_search, tools_without_search
 from .tools import definition_from, definition_to
 
 __all__ = ["format_to", "names_in", "tools_from", "tools_to"]
@@ -23,6 +24,11 @@ def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], n
     """The fields of a request to OpenAI that are about tools."""
     tools, choice = [], request.get("tool_choice") or {}
     for index, tool in enumerate(request.get("tools") or ()):
+        if shape == "openai_responses" and is_search(tool):
+            if tool["type"].startswith("tool_search_tool_regex"):
+                notes.lose(f"tools.{index}", "how a search ranks is that provider's choice")
+            tools.insert(0, {"type": "tool_search"})
+            continue
         if tool.get("type") not in (None, "custom"):
             notes.lose(f"tools.{index}", f"`{tool['type']}` is a tool of the Messages API's server")
             continue
@@ -60,8 +66,10 @@ def format_to(request: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None
 
 def tools_from(shape: str, body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """The fields about tools of a body for OpenAI, as a Messages request has them."""
-    tools = []
-    for index, entry in enumerate(body.get("tools") or ()):
+    tools, given = [], body.get("tools") or ()
+    if shape == "openai_responses":
+        given, tools, _ = tools_without_search(given)
+    for index, entry in enumerate(given):
         if entry.get("type") != "function":
             notes.lose(f"tools.{index}", f"`{entry.get('type')}` is a tool of that provider")
             continue
@@ -73,7 +81,7 @@ def tools_from(shape: str, body: Mapping[str, Any], notes: Notes) -> dict[str, A
     choice, allowed = choice_from(body.get("tool_choice"))
     if allowed is not None:
         notes.lose("tool_choice", "the allowed tools: only these are handed on")
-        tools = [tool for tool in tools if tool["name"] in allowed]
+        tools = [tool for tool in tools if tool["name"] in allowed or is_search(tool)]
     if body.get("parallel_tool_calls") is False and tools and choice.get("type") != "none":
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": True}
     return ({"tools": tools} if tools else {}) | ({"tool_choice": choice} if choice else {})

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..messages import Block, content_blocks
 from .common import Converted, Notes, arguments_text, foreign_thinking, usage_of
-from .responses_request import SHAPE, blocks_of, parts_from
+from .responses_request import SHAPE, blocks_of, named_there, parts_from, with_outputs
+from .search import search_items_to, searches, tools_without_search
 
 __all__ = ["INCOMPLETE_REASONS", "responses_reply_from", "responses_reply_to"]
 
@@ -29,6 +30,7 @@ def responses_reply_to(
     cut = reason in ("max_tokens", "model_context_window_exceeded", None)
     tail = (message.get("id") or "msg_").partition("_")[2]
     blocks = content_blocks(message)
+    deferred, found = tools_without_search(request.get("tools") or ()), searches(blocks, {})
     for index, block in enumerate(blocks):
         status = "incomplete" if cut and index == len(blocks) - 1 else "completed"
         match block:
@@ -38,8 +40,12 @@ def responses_reply_to(
                 output.append({"id": f"msg_{tail}{index}", **item})
             case {"type": "tool_use", "id": id, "name": name}:
                 arguments = (raw_inputs or {}).get(index, arguments_text(block.get("input")))
-                item = {"type": "function_call", "call_id": id, "name": name, "arguments": arguments, "status": status}
-                output.append({"id": f"fc_{tail}{index}", **item})
+                item = {"type": "function_call", "call_id": id, **named_there(name, deferred)}
+                output.append({"id": f"fc_{tail}{index}", **item, "arguments": arguments, "status": status})
+            case {"type": "server_tool_use", "id": id} if id in found:
+                output += search_items_to(block, found[id], deferred)
+            case {"type": "tool_search_tool_result"}:
+                continue  # told with its search
             case {"type": "thinking"} if (foreign_thinking(block) or ("", 0))[0] == SHAPE:
                 output.append(foreign_thinking(block)[1])  # type: ignore[index]
             case _:
@@ -89,7 +95,8 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
     notes, names = Notes(), names or {}
     content: list[Block] = []
     refused = None
-    for index, item in enumerate(reply.get("output") or ()):
+    deferred = tools_without_search(reply.get("tools") or ())
+    for index, item, found in with_outputs(reply.get("output") or []):
         path = f"output.{index}"
         if item.get("type") == "message":
             refusals = [part["refusal"] for part in item["content"] if part.get("type") == "refusal"]
@@ -97,7 +104,8 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
             shown = [part for part in item["content"] if part.get("type") != "refusal"]
             content += parts_from(shown, path, notes)
         else:
-            _, blocks = blocks_of(item, path, notes)
+            _, blocks = blocks_of(item, path, notes, deferred, found)
+            blocks = [searches([one], names).get(one.get("tool_use_id"), one) for one in blocks]
             for block in blocks:
                 if block["type"] == "tool_use":
                     block |= {"name": names.get(block["name"], block["name"]), "caller": {"type": "direct"}}

@@ -4,7 +4,7 @@ A conversation is a list of items, one after another: messages, calls, outputs. 
 `call_id` wherever they stand. Shapes as in the types of the `openai` SDK 3.57.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..messages import Block, Message, text
@@ -25,8 +25,25 @@ from .common import (
     unmarked,
 )
 from .openai import format_to, names_in, tools_from, tools_to
+from .search import (
+    Deferred,
+    name_here,
+    namespace_of,
+    search_blocks_from,
+    search_items_to,
+    searches,
+    tools_without_search,
+)
 
-__all__ = ["SHAPE", "blocks_of", "parts_from", "responses_request_from", "responses_request_to"]
+__all__ = [
+    "SHAPE",
+    "blocks_of",
+    "named_there",
+    "parts_from",
+    "with_outputs",
+    "responses_request_from",
+    "responses_request_to",
+]
 
 SHAPE = "openai_responses"
 
@@ -38,17 +55,21 @@ def responses_request_to(request: Mapping[str, Any]) -> Converted:
     known = ["model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "output_config"]
     check_keys(request, known, "", notes)
     body: dict[str, Any] = {"model": request["model"], "input": []}
+    tool_notes = Notes()
+    tool_fields = tools_to(SHAPE, request, names, tool_notes)
+    deferred = tools_without_search(tool_fields.get("tools") or ())
     if isinstance(request.get("system"), str):
         body["instructions"] = request["system"]
     elif request.get("system"):
         body["input"].append(_message("system", request["system"], "system", notes))
     for index, message in enumerate(request["messages"]):
-        body["input"] += _items_to(message, f"messages.{index}", names, notes)
+        body["input"] += _items_to(message, f"messages.{index}", names, deferred, notes)
     if request.get("max_tokens") is not None:
         body["max_output_tokens"] = request["max_tokens"]
     if request.get("stream"):
         body["stream"] = True
-    body |= tools_to(SHAPE, request, names, notes)
+    body |= tool_fields
+    notes += tool_notes
     if found := format_to(request, notes):
         body["text"] = {"format": {"type": "json_schema", **found}}
     return notes.converted(body, {sent: ours for ours, sent in names.items() if sent != ours})
@@ -61,12 +82,20 @@ def _message(role: str, content: str | list[Block], path: str, notes: Notes) -> 
     return {"type": "message", "role": role, "content": parts}
 
 
-def _items_to(message: Message, path: str, names: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
+def named_there(name: str, deferred: Deferred) -> dict[str, str]:
+    """How a call names its tool there: where nothing is searched for, by the name alone."""
+    return namespace_of(name, deferred) if deferred.search or deferred.groups else {"name": name}
+
+
+def _items_to(
+    message: Message, path: str, names: Mapping[str, str], deferred: Deferred, notes: Notes
+) -> list[dict[str, Any]]:
     """The items of one message; text and images of the user that stand together are one item."""
     role, content = message["role"], message["content"]
     if role == "system" or isinstance(content, str):
         return [_message(role, content, path, notes)] if content else []
     items: list[dict[str, Any]] = []
+    found = searches(content, names)
     for index, block in enumerate(content):
         where = f"{path}.content.{index}"
         match block:
@@ -75,8 +104,13 @@ def _items_to(message: Message, path: str, names: Mapping[str, str], notes: Note
                 items.append({"type": "message", "role": "assistant", "content": said})
             case {"type": "tool_use", "id": id, "name": name}:
                 check_keys(block, ("type", "id", "name", "input", "caller"), where, notes)
-                call = {"call_id": id, "name": names.get(name, name), "arguments": arguments_text(block.get("input"))}
+                named = named_there(names.get(name, name), deferred)
+                call = {"call_id": id, **named, "arguments": arguments_text(block.get("input"))}
                 items.append({"type": "function_call", **call})
+            case {"type": "server_tool_use", "id": id} if id in found:
+                items += search_items_to(block, found[id], deferred)
+            case {"type": "tool_search_tool_result"}:
+                continue  # told with its search
             case {"type": "tool_result", "tool_use_id": id}:
                 check_keys(block, ("type", "tool_use_id", "content", "is_error"), where, notes)
                 items.append({"type": "function_call_output", "call_id": id, "output": _output(block, where, notes)})
@@ -135,9 +169,10 @@ def responses_request_from(body: Mapping[str, Any], earlier: list[Any] | None = 
     items = [*(earlier or ()), *([{"role": "user", "content": given}] if isinstance(given, str) else given)]
     system: list[Block] = [text(body["instructions"])] if body.get("instructions") else []
     messages: list[Message] = []
-    for index, item in enumerate(items):
+    deferred = tools_without_search(body.get("tools") or ())
+    for index, item, output in with_outputs(items):
         path = f"input.{index}"
-        role, blocks = blocks_of(item, path, notes)
+        role, blocks = blocks_of(item, path, notes, deferred, output)
         if role == "system" and not messages:
             system += blocks
         elif messages and messages[-1]["role"] == role:
@@ -156,15 +191,34 @@ def responses_request_from(body: Mapping[str, Any], earlier: list[Any] | None = 
     return notes.converted({**request, "messages": messages})
 
 
-def blocks_of(item: Mapping[str, Any], path: str, notes: Notes) -> tuple[str, list[Block]]:
+def with_outputs(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
+    """Each item with its place; a search has its output, the item right behind it, beside it."""
+    for index, item in enumerate(items):
+        behind = items[index + 1] if index + 1 < len(items) else {}
+        searched = item.get("type") == "tool_search_call" and item.get("execution", "server") == "server"
+        output = behind if searched and behind.get("type") == "tool_search_output" else None
+        before = items[index - 1] if index else {}
+        if item.get("type") == "tool_search_output" and before.get("type") == "tool_search_call":
+            if before.get("execution", "server") == "server":
+                continue
+        yield index, item, output
+
+
+def blocks_of(
+    item: Mapping[str, Any], path: str, notes: Notes, deferred: Deferred, output: Mapping[str, Any] | None = None
+) -> tuple[str, list[Block]]:
+    """The role and the blocks of one item; `output` is what a search brought, if the item is one."""
     match item.get("type", "message"):
         case "message":
             role = {"developer": "system"}.get(item["role"], item["role"])
             return role, parts_from(item.get("content"), path, notes)
         case "function_call":
-            check_keys(item, ("type", "id", "call_id", "name", "arguments", "status", "caller"), path, notes)
-            call = {"id": item["call_id"], "name": item["name"], "input": input_of(item["arguments"])}
+            known = ("type", "id", "call_id", "name", "namespace", "arguments", "status", "caller")
+            check_keys(item, known, path, notes)
+            call = {"id": item["call_id"], "name": name_here(item, deferred), "input": input_of(item["arguments"])}
             return "assistant", [{"type": "tool_use", **call}]
+        case "tool_search_call" if output is not None:
+            return "assistant", search_blocks_from(item, output, deferred)
         case "function_call_output":
             block: Block = {"type": "tool_result", "tool_use_id": item["call_id"]}
             parts, failed = parts_from(item.get("output"), path, notes), False

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 from ..messages import Block
 
-__all__ = ["Deferred", "namespace_of", "search_blocks_from", "search_items_to", "tools_without_search"]
+__all__ = [
+    *("Deferred", "is_search", "name_here", "namespace_of", "search_blocks_from", "search_items_to"),
+    *("searches", "tools_without_search"),
+]
 
 SEARCH_TOOL = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 
@@ -29,6 +32,11 @@ class Deferred(NamedTuple):
     functions: list[dict[str, Any]]
     search: list[dict[str, Any]]
     groups: dict[str, tuple[dict[str, Any], str]]
+
+
+def is_search(tool: Mapping[str, Any]) -> bool:
+    """Whether an entry of `tools` in a Messages request is a search that the server runs."""
+    return str(tool.get("type") or "").startswith("tool_search_tool_")
 
 
 def tools_without_search(tools: Sequence[Mapping[str, Any]]) -> Deferred:
@@ -65,6 +73,28 @@ def namespace_of(name: str, deferred: Deferred) -> dict[str, str]:
         return {"namespace": group["name"], "name": inside}
     lone = any(tool.get("name") == name and tool.get("defer_loading") for tool in deferred.functions)
     return {"namespace": name, "name": name} if lone else {"name": name}
+
+
+def name_here(item: Mapping[str, Any], deferred: Deferred) -> str:
+    """The name that the tool of a `function_call` item has here; without a group it is the item's own."""
+    there = (item.get("namespace"), item["name"])
+    return next(
+        (name for name, (group, inside) in deferred.groups.items() if (group["name"], inside) == there), there[1]
+    )
+
+
+def searches(content: Sequence[Block], names: Mapping[str, str]) -> dict[str, Block]:
+    """The results of the searches in a turn by the id of the search, with tools named as `names` says."""
+    found = {}
+    for block in content:
+        if block["type"] == "tool_search_tool_result":
+            inside = dict(block["content"])
+            if "tool_references" in inside:
+                told = inside["tool_references"]
+                named = [{**one, "tool_name": names.get(one["tool_name"], one["tool_name"])} for one in told]
+                inside["tool_references"] = named
+            found[block["tool_use_id"]] = {**block, "content": inside}
+    return found
 
 
 def search_items_to(asked: Block, result: Block, deferred: Deferred) -> list[dict[str, Any]]:

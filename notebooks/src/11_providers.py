@@ -1,0 +1,675 @@
+# %% [markdown]
+# # 11 · Providers
+#
+# You will take one refund conversation through three interfaces, watch two agents say the same sentence of which only
+# one is true, and find the call where they part.
+#
+# After this lesson you can
+#
+# - **define** a tool once and convert it for each provider, knowing what stays behind,
+# - **write** an adapter between two providers' shapes, and say what it loses,
+# - **compare** two runs call by call, by a golden trace instead of the final answer,
+# - **name** what differs between providers, and which differences no error will tell you,
+# - **read** another provider's failure by its status and its flags, never by its words.
+#
+# About 75 minutes. Lesson 01 is needed beforehand; lessons 03 to 05 help. The `openai` and `mcp` packages are used: they
+# come with the course's extras, and where one is missing a sentence says what to install.
+
+# %% tags=["setup"]
+import json
+
+from course_kit import DEFAULT_MODEL, Definition, MockProvider, definition_to, quiz, show, tool_result
+
+# %% [markdown]
+# ## One minute: what do you remember?
+
+# %% tags=["quiz"]
+quiz("11.recall")
+
+# %% [markdown]
+# ## One definition
+#
+# A tool is yours, not a provider's. So define it once, in a form that says all *you* know of it: the **canonical
+# definition**. Two of the fields below no model reads: what a call does to the world (`effect`) and how long you wait for
+# it, in seconds (`timeout`). A third, `idempotent`, says whether a call may be made twice; left out, it is False.
+
+# %% tags=["item-11.1"]
+REFUND = Definition(
+    name="refund_order",
+    description="Pay money back for a delivered order. Use when the user asks for a refund and names the order. "
+    "Never more than was paid. Not for an order that is not yet shipped: use cancel_order.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
+            "amount_cents": {"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
+            "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
+        },
+        "required": ["order_id", "amount_cents", "reason"],
+        "additionalProperties": False,
+    },
+    effect="irreversible",
+    timeout=20.0,
+)
+
+# %% [markdown]
+# An **adapter** turns your form into a provider's and back. For definitions the work is small. Here are five shapes of the
+# same tool: the keys it has there, and what had no place. (Gemini's shape is taken from recorded traffic; the course has
+# no client for it.) **Guess first:** who has a place for `effect` or `timeout`?
+
+# %%
+for shape in ("anthropic", "openai_chat", "openai_responses", "gemini", "mcp"):
+    converted = definition_to(shape, REFUND)
+    print(f"{shape:17} keys {list(converted.value)}")
+    print(f"{'':17} lost {[loss.path for loss in converted.lost]}")
+
+# %% [markdown]
+# Chat Completions wraps all of it into `function`; elsewhere the definition lies flat. The schema is called
+# `input_schema`, `parameters`, `parametersJsonSchema` or `inputSchema`. Responses always gets the word `strict`: left
+# out, that server tries strict mode by itself.
+#
+# The extra fields stay on your side. Only MCP has something like them, `annotations`, and they are hints of a stranger.
+
+# %% tags=["quiz"]
+quiz("11.1")
+
+# %% [markdown]
+# ## The fixture: a question, a tool, a loop
+#
+# A provider's way of writing definitions, calls and results is its **shape**. To compare shapes, everything else must be
+# the same: the question, the definitions, and tools that behave alike each time. That everything is our **fixture**.
+#
+# Our refunds go through a payment house. It answers each attempt with its *record of the payment*, and says by a flag
+# whether the attempt failed. On a bad morning the first attempt fails, and nothing is paid.
+
+
+# %%
+class PaymentHouse:
+    def __init__(self, failures=0):
+        self.failures, self.paid = failures, []
+
+    def refund(self, call):
+        """Answer one `tool_use` block with its `tool_result`."""
+        wanted = call["input"]
+        record = {"payment": "PAY-4821", "order": wanted["order_id"], "refund_cents": wanted["amount_cents"]}
+        failed = self.failures > 0
+        if failed:
+            self.failures -= 1
+        else:
+            self.paid.append(wanted["amount_cents"])
+        return tool_result(call["id"], json.dumps(record), is_error=failed)
+
+
+# %% [markdown]
+# Note that the record reads alike in both cases; only `is_error` tells them apart. Many services are like that.
+#
+# The loop is lesson 01's. All it needs from a provider is one function: `send(request)` returns a message. Request and
+# message are in the shape of the Messages API, whoever answers.
+
+# %%
+STORY = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
+TOOLS = [definition_to("anthropic", REFUND).value]
+
+
+def talk(send, house, tools=TOOLS):
+    """Run the conversation and return its messages."""
+    messages = [{"role": "user", "content": STORY}]
+    while True:
+        reply = send({"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": tools, "messages": messages})
+        messages.append({"role": "assistant", "content": reply["content"]})
+        if reply["stop_reason"] != "tool_use":
+            return messages
+        calls = [block for block in reply["content"] if block["type"] == "tool_use"]
+        messages.append({"role": "user", "content": [house.refund(call) for call in calls]})
+
+
+# %% [markdown]
+# ## The first interface: Anthropic Messages
+#
+# Nothing to convert. (The model behind the mock is the simulated one; it repeats fields of the result instead of writing
+# a sentence.)
+
+
+# %%
+def by_messages(mock):
+    client = mock.client()
+    return lambda request: client.messages.create(**request).to_dict()
+
+
+mock, house = MockProvider(), PaymentHouse()
+messages = talk(by_messages(mock), house)
+print(messages[-1]["content"][0]["text"])
+print("paid:", house.paid)
+
+# %% [markdown]
+# ## The second: Chat Completions, by hand
+#
+# Here calls hang on the assistant's message, in `tool_calls`, with their inputs as a *string* of JSON. Each result is a
+# message of its own with the role `tool`. One message of ours may so become several.
+
+
+# %%
+def chat_messages(message):
+    """One message of ours, as the messages that Chat Completions wants."""
+    if isinstance(message["content"], str):
+        return [message]
+    said, calls, results = None, [], []
+    for block in message["content"]:
+        if block["type"] == "text":
+            said = block["text"]
+        elif block["type"] == "tool_use":
+            function = {"name": block["name"], "arguments": json.dumps(block["input"])}
+            calls.append({"id": block["id"], "type": "function", "function": function})
+        elif block["type"] == "tool_result":
+            results.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": block["content"]})
+    if message["role"] == "user":
+        return results
+    return [{"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})}]
+
+
+# %% [markdown]
+# And back: the reply's `finish_reason` becomes our `stop_reason`, the string becomes an object again.
+
+
+# %%
+def message_from(completion):
+    choice = completion["choices"][0]
+    said, calls = choice["message"].get("content"), choice["message"].get("tool_calls") or []
+    content = [{"type": "text", "text": said}] if said else []
+    for call in calls:
+        inputs = json.loads(call["function"]["arguments"])
+        content.append({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": inputs})
+    reasons = {"tool_calls": "tool_use", "stop": "end_turn"}
+    return {"role": "assistant", "content": content, "stop_reason": reasons[choice["finish_reason"]]}
+
+
+# %% [markdown]
+# `send` is then three steps: there, ask, back. `openai_client()` is a client of the real `openai` SDK, with the mock behind
+# it: the same simulated model, but OpenAI's paths, rules and error texts.
+
+
+# %%
+def by_hand(mock, convert=chat_messages):
+    client = mock.openai_client()
+
+    def send(request):
+        messages = [new for message in request["messages"] for new in convert(message)]
+        tools = [definition_to("openai_chat", one).value for one in request["tools"]]
+        reply = client.chat.completions.create(model=request["model"], messages=messages, tools=tools)
+        return message_from(reply.to_dict())
+
+    return send
+
+
+# %% [markdown]
+# **Guess:** will the refund go through?
+
+# %%
+mock, house = MockProvider(), PaymentHouse()
+messages = talk(by_hand(mock), house)
+print(messages[-1]["content"][0]["text"])
+print("paid:", house.paid)
+
+# %% [markdown]
+# The same sentence, the same money. Some would ship it now.
+#
+# ## A bad morning
+#
+# The payment house fails once. **Guess, for each interface:** how many attempts will there be, what will the model say at
+# the end, and how much is paid? First only the words:
+
+# %%
+runs = {}
+for name, connect in {"Messages": by_messages, "Chat, by hand": by_hand}.items():
+    mock, house = MockProvider(), PaymentHouse(failures=1)
+    said = talk(connect(mock), house)[-1]["content"][0]["text"]
+    runs[name] = {"said": said, "paid": house.paid, "requests": mock.requests}
+    print(f"{name:14} {said}")
+
+print("the same answer:", runs["Messages"]["said"] == runs["Chat, by hand"]["said"])
+
+# %% [markdown]
+# Letter for letter the same. A test that compares final answers passes; so does a person who reads them. And the money?
+
+# %%
+for name, run in runs.items():
+    print(f"{name:14} paid {run['paid']}")
+
+# %% [markdown]
+# One customer has the money. The other has been told so, and has nothing.
+
+# %% tags=["quiz"]
+quiz("11.2")
+
+# %% [markdown]
+# ## Golden traces: compare call by call
+#
+# A **golden trace** is a run, known to be right, kept with *every* step: what the model read that was new to it, what it
+# called, why it stopped. Later runs are held against it.
+#
+# `mock.requests` has every request as it went over the wire. `golden` reads them, whatever the shape, and writes them
+# in ours. Ids differ in every run, so calls are numbered.
+
+# %% tags=["item-11.3"]
+from course_kit.evaluation.golden import GOLDENS, diff_golden, golden, load_golden
+
+kept = golden(runs["Messages"]["requests"])
+print(kept)
+
+# %% [markdown]
+# Three steps: a call, an error and a second call, a result and an answer. Now the run by hand, against it. **Read the
+# first line before the others;** what comes behind it is consequence.
+
+# %%
+by_hand_trace = golden(runs["Chat, by hand"]["requests"])
+print(diff_golden(kept, by_hand_trace))
+
+# %% [markdown]
+# At step 2 the model was given a result. In the golden run `is_error` was true; here it is absent. So the model took the
+# record of a failed payment for a receipt, did not try again, and said it was done.
+#
+# Go back to `chat_messages` and look at its line for `tool_result`: it takes `content`, and drops `is_error`. Chat
+# Completions has no field for it. No one complained, because nothing was wrong with what was sent.
+#
+# Note where the trace was taken: *behind* the adapter. Inside your loop the flag was still there.
+#
+# Reading a diff is mostly reading its first line:
+#
+# | the first line is about | look at |
+# |---|---|
+# | `tools`, `choice`, `system` | what was sent along: a definition, a prompt was edited |
+# | the text of a result in `given` | the tool, or the data behind it: it answered otherwise |
+# | a flag, an id or a missing block in `given`, or `echo` (the model's turn came back changed) | the adapter |
+# | `stop`, `calls` or `said`, with nothing read before it that differs | the model |
+
+# %% [markdown]
+# ### Mend it
+#
+# A shape without an error flag has one place left to say it: the text. This course puts the line `is_error: true` ahead
+# of it, and the mock's model reads that line as the flag. (A real model reads words. That is one more reason for lesson
+# 04's rule: an error text says by itself that it is one.)
+
+
+# %%
+def mended_messages(message):
+    if isinstance(message["content"], str):
+        return [message]
+    blocks = []
+    for block in message["content"]:
+        if block.get("is_error"):
+            block = {**block, "content": "is_error: true\n" + block["content"]}
+        blocks.append(block)
+    return chat_messages({**message, "content": blocks})
+
+
+mock, house = MockProvider(), PaymentHouse(failures=1)
+talk(by_hand(mock, convert=mended_messages), house)
+print(diff_golden(kept, golden(mock.requests)), "| paid:", house.paid)
+
+# %% [markdown]
+# ### The adapters of the package
+#
+# Ours is still a toy. It would fail on an image, on a reply that was cut, on arguments that are no JSON. The package has
+# adapters that know these: `openai_chat(client)` and `openai_responses(client)` are `send` functions, for this loop and
+# for `run_agent` alike. Here is the third interface, and all five runs in one picture. **At which call does a run leave
+# the golden one?**
+
+# %%
+from course_kit import openai_chat, openai_responses
+from course_kit.classroom.plots import plot_golden
+
+INTERFACES = {
+    "Messages": by_messages,
+    "Chat, by hand": by_hand,
+    "Chat, mended": lambda mock: by_hand(mock, convert=mended_messages),
+    "Chat, package": lambda mock: openai_chat(mock.openai_client()),
+    "Responses, package": lambda mock: openai_responses(mock.openai_client()),
+}
+diffs = {}
+for name, connect in INTERFACES.items():
+    mock = MockProvider()
+    talk(connect(mock), PaymentHouse(failures=1))
+    diffs[name] = diff_golden(kept, golden(mock.requests))
+show(plot_golden(diffs))
+
+# %% [markdown]
+# ### Across versions, too
+#
+# `kept.save("refund.jsonl")` writes a file: a line about the run, then a line for each step. The course keeps some; this
+# one was recorded on 30 November 2026. Hold today's code against it:
+
+# %%
+recorded = load_golden(GOLDENS / "bad_morning.jsonl")
+print(recorded.about)
+print(diff_golden(recorded, kept))
+
+# %% [markdown]
+# And when somebody edits the description? Its text is not in the trace, but a short digest of it is: other text, other
+# digest.
+
+# %%
+edited = [{**TOOLS[0], "description": TOOLS[0]["description"].replace("Never more", "Not more")}]
+mock = MockProvider()
+talk(by_messages(mock), PaymentHouse(failures=1), tools=edited)
+print(diff_golden(recorded, golden(mock.requests)))
+
+# %% [markdown]
+# The calls are the same this time, but every step was asked with another definition. You know what to run again.
+#
+# A real model words its answers anew each time: `diff_golden(kept, now, ignore=("said",))` leaves its words out and
+# compares what it read, called, and stopped for. If the calls vary, too, one trace proves little; then count (lesson 10).
+
+# %% tags=["quiz"]
+quiz("11.3")
+
+# %% [markdown]
+# ## What differs
+#
+# The error flag is one of a dozen differences. Here they are for the three interfaces, printed from the data that the
+# package's adapters are tested with. (Gemini's and MCP's columns: `differences_table("gemini", "mcp")`.)
+
+# %% tags=["item-11.2"]
+from IPython.display import Markdown
+
+from course_kit import differences_table
+
+Markdown(differences_table("anthropic", "openai_chat", "openai_responses"))
+
+# %% [markdown]
+# Tutorials that say `parameters`, role `tool` or `finish_reason` speak Chat Completions.
+#
+# A difference is remembered best by running into it. `ASK` has the three interfaces (the SDKs' own methods), `BODY` one
+# legal conversation in each shape: a question, a call, its result.
+
+# %%
+from course_kit import assistant, request_to, tool_use, user
+
+mock = MockProvider()
+anthropic_sdk, openai_sdk = mock.client(), mock.openai_client()
+ASK = {
+    "anthropic": anthropic_sdk.messages.create,
+    "openai_chat": openai_sdk.chat.completions.create,
+    "openai_responses": openai_sdk.responses.create,
+}
+
+wish = tool_use("call_1", "refund_order", {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"})
+history = [user(STORY), assistant([wish]), user([tool_result("call_1", "paid")])]
+whole = {"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": TOOLS, "messages": history}
+BODY = {shape: request_to(shape, whole).value for shape in ASK}
+
+# %% [markdown]
+# `probe` sends such a body with something changed and prints what came. (OpenAI's words about pairing, unknown keys and
+# strict schemas are as recorded or reported. Its other words the mock makes in the API's manner: trust the status, not
+# the sentence.)
+
+
+# %%
+def probe(shape, **changes):
+    try:
+        ASK[shape](**{**BODY[shape], **changes})
+        print(f"{shape:17} 200")
+    except Exception as error:
+        said = error.response.json()["error"]["message"]
+        print(f"{shape:17} {error.status_code} {said[:170]}")
+
+
+# %% [markdown]
+# **Definitions.** Each gets the definition of its neighbour.
+
+# %%
+flat, nested = BODY["openai_responses"]["tools"], BODY["openai_chat"]["tools"]
+probe("anthropic", tools=nested)
+probe("openai_chat", tools=flat)
+probe("openai_responses", tools=nested)
+
+# %% [markdown]
+# **Order.** Somebody puts a user's word between the call and its result. **Guess:** who minds?
+
+# %%
+between = {"role": "user", "content": "Well?"}
+KEY = {"anthropic": "messages", "openai_chat": "messages", "openai_responses": "input"}
+for shape, key in KEY.items():
+    asked, called, answered = BODY[shape][key]
+    probe(shape, **{key: [asked, called, between, answered]})
+
+# %% [markdown]
+# Responses pairs calls and outputs by id wherever they stand. The others want the result at once. Without any result all
+# three refuse, each in its own words (these are recorded):
+
+# %%
+for shape, key in KEY.items():
+    asked, called, answered = BODY[shape][key]
+    probe(shape, **{key: [asked, called, between]})
+
+# %% [markdown]
+# Three texts for one mistake. Code that looks for "tool_result blocks" in a message is blind on two of three interfaces.
+#
+# **Ids.** A call of Responses has *two* ids. The pairing one is `call_id`. Here somebody takes the other:
+
+# %%
+reply = ASK["openai_responses"](model=DEFAULT_MODEL, input=STORY, tools=flat)
+[item] = reply.output
+print(item.type, "| id", item.id[:3] + "…", "| call_id", item.call_id[:5] + "…")
+output = {"type": "function_call_output", "call_id": item.id, "output": "paid"}
+probe("openai_responses", input=[between, item.to_dict(), output])
+
+# %% [markdown]
+# **Inputs.** Here an object, there a string of JSON. And a string can be broken: parse it with care, and send what does not
+# parse back as an error (lesson 04).
+
+# %%
+asked, called, answered = BODY["openai_chat"]["messages"]
+[call] = called["tool_calls"]
+as_object = {**call, "function": {"name": "refund_order", "arguments": wish["input"]}}
+probe("openai_chat", messages=[asked, {**called, "tool_calls": [as_object]}, answered])
+
+# %% [markdown]
+# **Switches.** The parallel switch is a field of the request there, and sits inside `tool_choice` here. `any` is called
+# `required` there.
+
+# %%
+probe("anthropic", extra_body={"parallel_tool_calls": False})
+probe("openai_chat", parallel_tool_calls=False)
+probe("openai_chat", extra_body={"disable_parallel_tool_use": True})
+probe("openai_chat", tool_choice={"type": "any"})
+probe("openai_chat", tool_choice="required")
+
+# %% [markdown]
+# **Strict.** Each provider takes its own part of JSON Schema (lesson 03). Anthropic refuses `minimum`. OpenAI takes it, but
+# wants every input in `required`. One strict definition, with an optional `note` added, fails on both, for different
+# reasons:
+
+# %%
+schema = REFUND.input_schema
+noted = {**schema, "properties": {**schema["properties"], "note": {"type": "string"}}}
+strict = Definition("refund_order", REFUND.description, noted, strict=True)
+for shape in ASK:
+    probe(shape, tools=[definition_to(shape, strict).value])
+
+# %% [markdown]
+# ### Loud and silent differences
+#
+# All of these were *loud*: a 400 at the first try, in development. The error flag was *silent*. So is the **stop signal**.
+# Here are two replies with a call in them. What would a loop do that waits for a special word?
+
+# %%
+told = ASK["openai_chat"](model=DEFAULT_MODEL, messages=[user(STORY)], tools=nested)
+print("chat      ", told.choices[0].finish_reason)
+print("responses ", reply.status, "| items:", [item.type for item in reply.output])
+
+# %% [markdown]
+# `completed` sounds like the end, and a call stands beside it, unanswered. Responses has no word for "now run the tools":
+# look at the items. (Gemini, too, says `STOP` and brings a `functionCall`.) "Read the stop reason first" is therefore a
+# rule for Messages and Chat Completions, not for every interface.
+#
+# Loud differences cost an hour. Silent ones cost refunds; against them you have golden traces.
+
+# %% tags=["quiz"]
+quiz("11.4")
+
+# %% [markdown]
+# ## Failures, made our own
+#
+# Providers fail in different words for the same reason. The words may change any day; status, code and flags are made
+# for programs. `api_error` reads those alone and gives a `ToolError` of the course, with a `code` and whether to try again.
+# Here both SDKs meet the same overload:
+
+# %%
+from course_kit import api_error
+from course_kit.mock import faults
+
+busy = MockProvider(faults=faults.status(529))
+for shape, sdk in {"anthropic": busy.client(max_retries=0), "openai_chat": busy.openai_client(max_retries=0)}.items():
+    try:
+        by_sdk = sdk.messages if shape == "anthropic" else sdk.chat.completions
+        by_sdk.create(**BODY[shape])
+    except Exception as error:
+        ours = api_error(shape, error.status_code, error.response.json())
+        print(f"{shape:12} {type(error).__name__} {error.status_code} → {ours.code}, retryable: {ours.retryable}")
+
+# %% [markdown]
+# 529 is Anthropic's own status; the mock says 503 in OpenAI's place. Both become `OVERLOADED`.
+#
+# ### MCP: the tools come from somebody else
+#
+# MCP is no interface to a model. It is how an application asks a server for tools and calls them; to the model, an MCP
+# tool is one more entry of `tools`. Here is a server in this process, told to log nothing. Look at its tool's name. (If
+# `mcp` is missing: `pip install 'course-kit[mcp]'`.)
+
+# %%
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("payment-house", log_level="CRITICAL")
+
+
+@server.tool(name="payments.refund", description="Refund a broken order. Use when the user asks for money back.")
+def refund(order_id: str, amount_cents: int) -> str:
+    if amount_cents > 1999:
+        raise ValueError("more than was paid")
+    return "paid"
+
+
+# %% [markdown]
+# `open_mcp` lists the server's tools and gives them as tools of the harness. The model is asked by Responses; the approver
+# says yes to everything (lesson 06 knows better).
+
+# %%
+from course_kit import open_mcp, run_agent
+
+with open_mcp(server, effect="irreversible") as tools:
+    agent = openai_responses(MockProvider().openai_client())
+    run = run_agent(agent, tools=tools, messages=STORY, approver=lambda call: True)
+print([one.name for one in tools])
+print(run.trace)
+
+# %% [markdown]
+# A dot is legal in MCP and neither at Anthropic's nor at OpenAI's, so the tool was renamed, and its calls find the way
+# back. The rest of the
+# chain is what you know: check, approval, run, result. `effect` is what *you* say of the tool.
+#
+# One more surprise: does an unknown tool end in a protocol error? Ask the server for one. (An MCP client is asynchronous;
+# in a notebook `await` works as it stands.)
+
+# %%
+import mcp
+
+async with mcp.Client(server) as client:
+    answer = await client.call_tool("payments.refnd", {})
+print("isError:", answer.is_error, "|", answer.content[0].text)
+
+# %% [markdown]
+# A *result* with `isError`, not an exception: so the Python server does it (mcp 2.3), and for bad arguments as well. That
+# flag is MCP's `is_error`. Whoever converts a result without it makes the mistake of this lesson once more.
+
+# %% tags=["quiz"]
+quiz("11.5")
+
+# %% [markdown]
+# ## One conversation in every shape
+#
+# Here is the conversation of the bad morning in four shapes, to step through. `≠` stands before what differs, and the
+# marked lines of the JSON are where to look. Choose two shapes and compare. Step 4 is the failed result.
+
+# %% tags=["item-11.4"]
+from course_kit.classroom.side_by_side import side_by_side
+
+view = side_by_side(talk(by_messages(MockProvider()), PaymentHouse(failures=1)), tools=TOOLS)
+view
+
+# %% [markdown]
+# Without a mouse, `view.step(4)` prints a step, for all shapes or those you name. **Guess before you run:** where does the
+# error stand in each?
+
+# %%
+print(view.step(4, "anthropic", "openai_responses"))
+
+# %% [markdown]
+# ## When it goes wrong
+#
+# | you see | look at |
+# |---|---|
+# | 400 `Missing required parameter: 'tools[0].function'` | A flat definition went to Chat Completions: wrap it in `function`. |
+# | 400 `must be followed by tool messages responding to each 'tool_call_id'` | Chat Completions: one `tool` message per call, right behind the calls. |
+# | 400 `messages with role 'tool' must be a response to a preceeding message` | The assistant's message with `tool_calls` was left out. (The spelling is the API's.) |
+# | 400 `No tool output found for function call` | Responses: an output is missing, or carries the item's `id` instead of `call_id`. |
+# | 400 `parallel_tool_calls: Extra inputs are not permitted` | That is the other provider's switch: `disable_parallel_tool_use`, inside `tool_choice`. |
+# | 400 `'required' is required … Missing 'note'` | OpenAI's strict mode: every input required, optional ones nullable. The package's adapters see to it. |
+# | 400 `Unexpected role "tool"` | Chat Completions' messages went to Messages: results are the user's there. |
+# | the agent stops with a call unanswered | Responses or Gemini: look for call items, not for a stop word. |
+# | an error is reported as a success | The flag was lost. Compare with a golden trace, behind the adapter. |
+# | it works on one provider and picks other tools on the next | Not the adapter: the model. Measure (lesson 10), then the descriptions (lesson 02). |
+#
+# ## The same on the live API
+#
+# If you have switched live on (lesson 00), this holds a real model (of Anthropic's) against the golden trace. Its words
+# are left out of the comparison; its calls are not. `watched` keeps what is sent, as the mock does by itself.
+
+# %% tags=["live"]
+import copy
+
+from course_kit import announce, connect
+
+announce(tokens=6_000)
+client, seen = connect(), []
+
+
+def watched(request):
+    reply = client.messages.create(**request).to_dict()
+    sent = {"path": "/v1/messages", "body": copy.deepcopy(request)}
+    seen.append({"request": sent, "response": {"status": 200, "body": reply}})
+    return reply
+
+
+talk(watched, PaymentHouse(failures=1))
+print(diff_golden(recorded, golden(seen), ignore=("said",)))
+
+# %% [markdown]
+# ## Practice
+#
+# [Exercises 11](../exercises/11_providers.ipynb): an adapter that loses nothing, which field got lost, and reading a
+# golden diff.
+#
+# ## Recap
+#
+# Define a tool once; convert it for each provider, and know what stays on your side. Between Messages, Chat Completions and
+# Responses the field names change, and so do the order rules, the strict subset, the error flag and the stop signal. Most
+# differences answer with a 400. Two are silent: the flag and the signal. The final answer shows neither. A golden trace,
+# taken behind the adapter and compared call by call, shows both, and the first line of the diff is the one to read.
+#
+# New words: *adapter*, *canonical definition*, *golden trace*, *MCP*, *shape*. They are in the
+# [glossary](90_glossary.ipynb).
+#
+# ## Say it in one breath
+#
+# > **What changes with the provider?** The field names are the least of it. Order rules differ: results at once here, one
+# > message per call there, anywhere later by `call_id` in Responses. Two of the three have no error flag, one has no stop
+# > signal, and each takes its own strict subset. So my tools have one canonical definition, an adapter for each
+# > interface says what it loses, and golden traces, compared call by call, prove that nothing else changed.
+#
+# Two answers one hears:
+#
+# - *"The field names; an adapter is an hour's work."* It is, for the differences that answer with a 400. The lost error flag
+#   answers with a friendly sentence.
+# - *"We ran it on both, and the answers agreed."* So did the two of this lesson. One of them had paid nobody.
+#
+# Next comes debugging in production (lesson 12), where a trace is all you have.

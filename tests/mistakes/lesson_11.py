@@ -1,0 +1,152 @@
+"""Answers to the exercises of lesson 11."""
+
+import json
+
+
+def to_items_with(
+    *,
+    flag="is_error: true\n",
+    pairing=True,
+    as_text=json.dumps,
+    texts=True,
+    calls_last=False,
+    all_results=True,
+    typed=False,
+):
+    """`to_items` with one thing done wrong, or merely otherwise."""
+
+    def said(role, content):
+        return {"type": "message", "role": role, "content": content} if typed else {"role": role, "content": content}
+
+    def to_items(messages):
+        items = []
+        for message in messages:
+            if isinstance(message["content"], str):
+                items.append(said(message["role"], message["content"]))
+                continue
+            own = []
+            results = [block for block in message["content"] if block["type"] == "tool_result"]
+            for block in message["content"]:
+                if block["type"] == "text" and texts:
+                    own.append(said(message["role"], block["text"]))
+                elif block["type"] == "tool_use":
+                    call = {"type": "function_call", "call_id": block["id"], "name": block["name"]}
+                    own.append({**call, "arguments": as_text(block["input"])})
+                elif block["type"] == "tool_result" and (all_results or block is results[0]):
+                    text = (flag if block.get("is_error") else "") + block["content"]
+                    id = block["tool_use_id"] if pairing else "fc_1"
+                    own.append({"type": "function_call_output", "call_id": id, "output": text})
+            items += sorted(own, key=lambda item: item.get("type") != "function_call") if calls_last else own
+        return items
+
+    return to_items
+
+
+def message_from_with(*, id="call_id", parse=True, guard=True, cut=True, ends=True, texts=True):
+    def message_from(response):
+        content = []
+        for item in response["output"]:
+            if item["type"] == "message" and texts:
+                content += [{"type": "text", "text": part["text"]} for part in item["content"]]
+            elif item["type"] == "function_call":
+                inputs = item["arguments"]
+                if parse:
+                    try:
+                        inputs = json.loads(inputs)
+                    except ValueError:
+                        if not guard:
+                            raise
+                content.append({"type": "tool_use", "id": item[id], "name": item["name"], "input": inputs})
+        reason = "tool_use" if ends and any(block["type"] == "tool_use" for block in content) else "end_turn"
+        if cut and response["status"] == "incomplete":
+            reason = "max_tokens"
+        return {"role": "assistant", "content": content, "stop_reason": reason}
+
+    return message_from
+
+
+def pair(to_items=None, message_from=None):
+    return {"to_items": to_items or to_items_with(), "message_from": message_from or message_from_with()}
+
+
+def by_status(response):
+    """Takes `completed` for the end of the turn."""
+    message = message_from_with()(response)
+    return {**message, "stop_reason": {"completed": "end_turn", "incomplete": "max_tokens"}[response["status"]]}
+
+
+def by_match(response):
+    """Right, and written otherwise: with `match`, and with what the course's conversions add."""
+    content = []
+    for item in response["output"]:
+        match item:
+            case {"type": "message", "content": parts}:
+                content.append({"type": "text", "text": "".join(part.get("text", "") for part in parts)})
+            case {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}:
+                try:
+                    arguments = json.loads(arguments or "{}")
+                except json.JSONDecodeError:
+                    pass
+                content.append({"type": "tool_use", "id": id, "name": name, "input": arguments})
+    if response["status"] == "incomplete":
+        reason = "max_tokens"
+    elif content and content[-1]["type"] == "tool_use":
+        reason = "tool_use"
+    else:
+        reason = "end_turn"
+    return {"role": "assistant", "content": content, "stop_reason": reason}
+
+
+RIGHT_LOST = {"a": "disable_parallel_tool_use", "b": "tool_use_id", "c": "is_error", "d": "stop_reason"}
+RIGHT_LOOK = {"a": (2, "adapter"), "b": (2, "tool"), "c": (1, "definition"), "d": (3, "model")}
+
+MISTAKES = {
+    "11.1": {
+        "one function": (to_items_with(), "Give a dict with both functions"),
+        "the flag dropped": (pair(to_items_with(flag="")), "the error flag of a result got lost"),
+        "the flag in other words": (pair(to_items_with(flag="ERROR: ")), "the error line is not the one asked for"),
+        "an object as arguments": (pair(to_items_with(as_text=dict)), "the API refused your items"),
+        "str instead of JSON": (pair(to_items_with(as_text=str)), "own turn came back changed"),
+        "the item's id on the output": (pair(to_items_with(pairing=False)), "the API refused your items"),
+        "the item's id on the call": (pair(message_from=message_from_with(id="id")), "own turn came back changed"),
+        "one result of two": (pair(to_items_with(all_results=False)), "No tool output found"),
+        "arguments not parsed": (pair(message_from=message_from_with(parse=False)), "should be an object"),
+        "broken arguments raise": (pair(message_from=message_from_with(guard=False)), "JSONDecodeError"),
+        "a cut is not seen": (pair(message_from=message_from_with(cut=False)), "'max_tokens'"),
+        "completed is the end": (pair(message_from=by_status), "ended with a call in the reply"),
+        "nothing returned": (pair(lambda messages: None), "should return a list of items"),
+        "the response itself": (pair(message_from=lambda response: response), "a dict with role, content"),
+        "texts dropped": (pair(message_from=message_from_with(texts=False)), "the last message should say"),
+    },
+    "11.2": {
+        "a name of theirs": ({**RIGHT_LOST, "a": "parallel_tool_calls"}, "should be one of"),
+        "forcing": ({**RIGHT_LOST, "a": "stop_reason"}, "What else did our `tool_choice` say?"),
+        "the input of a cut call": ({**RIGHT_LOST, "d": "input"}, "Which field of theirs says"),
+        "nothing": ({**RIGHT_LOST, "c": None}, "`lost_c` should be one of"),
+        "the flag in b": ({**RIGHT_LOST, "b": "is_error"}, "Which of the two calls"),
+    },
+    "11.3": {
+        "the last line": ({**RIGHT_LOOK, "a": (3, "adapter")}, "do not part at step 3"),
+        "the model followed": ({**RIGHT_LOOK, "b": (2, "model")}, "Who wrote that text?"),
+        "the other tool": ({**RIGHT_LOOK, "c": (1, "model")}, "a digest of"),
+        "the tool paid 19": ({**RIGHT_LOOK, "d": (3, "tool")}, "Who decided, then?"),
+        "no pair": ({**RIGHT_LOOK, "d": "model"}, "should be a pair"),
+        "another word": ({**RIGHT_LOOK, "a": (2, "flag")}, "choose one of"),
+    },
+}
+
+VARIANTS = {
+    "11.1": {
+        "typed messages": pair(to_items_with(typed=True)),
+        "letters not escaped": pair(to_items_with(as_text=lambda value: json.dumps(value, ensure_ascii=False))),
+        "with match": pair(message_from=by_match),
+    },
+    "11.2": {
+        "plain": RIGHT_LOST,
+        "with spaces": {name: f" {field} " for name, field in RIGHT_LOST.items()},
+    },
+    "11.3": {
+        "tuples": RIGHT_LOOK,
+        "lists": {name: list(answer) for name, answer in RIGHT_LOOK.items()},
+    },
+}
