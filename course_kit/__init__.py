@@ -73,9 +73,9 @@ _WHERE = {
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden plot_layers "
-        "plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery plot_similarity "
-        "plot_speed_up plot_strategies plot_timeline plot_trials show"
+        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden "
+        "plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery "
+        "plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.side_by_side": "side_by_side",
