@@ -1,4 +1,4 @@
-"""Who ran when: what the recorder makes of events, that a busy machine changes no count, and the board."""
+"""Who runs when: what the recorder makes of events, that a busy machine changes no count, and what the board plans."""
 
 import json
 import re
@@ -11,6 +11,8 @@ from course_kit import MockProvider, call, run_agent, tool
 from course_kit.classroom import timeline as module
 from course_kit.classroom.timeline import Bar, Board, Recorder, timeline
 from course_kit.contract.messages import tool_result, tool_use
+from course_kit.harness.running import run_calls
+from course_kit.harness.tools import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -133,22 +135,54 @@ def test_on_event_of_an_agent_fills_it():
 # The board
 
 
-def test_a_turn_is_played():
-    board = Board(seconds=0.1)
-    assert board.as_text() == "Timeline"
-    played = board.play("rw r", limit=5)
-    assert repr(played) == "3 calls, at most 1 at once, 3 rounds\n  read 1   ██\n  write 2    ▒▒\n  read 3       ██"
-    assert board.as_text() == f"Timeline\n{played!r}"
+def test_a_turn_is_planned():
+    board = Board()
+    assert board.as_text() == f"Timeline\n{module.HOW}"
+    planned = board.play("rw f", limit=5)
+    assert repr(planned) == (
+        "3 calls, at most 1 at once, done after 3 ticks (computed, not run)\n"
+        "  read 1          ██\n  write 2           ▒▒\n  failing_read 3      ✗✗"
+    )
+    assert board.as_text() == f"Timeline\n{module.HOW}\n{planned!r}"
+    assert planned.as_html().startswith("<pre")
 
 
-def test_slow_and_failing_reads_run_beside_others():
-    bars = Board(seconds=0.05).play("srf", limit=3).bars
-    assert [(bar.label, bar.kind) for bar in bars] == [
-        ("slow_read 1", "read"),
-        ("read 2", "read"),
-        ("failing_read 3", "failed"),
-    ]
-    assert bars[0].end - bars[0].begin >= 3 * 0.05
+@pytest.mark.parametrize(
+    ("turn", "limit", "most", "ticks", "times"),
+    [
+        ("rrrrrr", 2, 2, 3, [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)]),
+        ("rrrrrr", 5, 5, 2, [(0, 1)] * 5 + [(1, 2)]),
+        ("srrrrr", 2, 2, 4, [(0, 3), (0, 1), (1, 2), (2, 3), (3, 4), (3, 4)]),
+        ("rrrrrs", 2, 2, 5, [(0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 5)]),
+        ("srrrrr", 5, 5, 3, [(0, 3)] + [(0, 1)] * 4 + [(1, 2)]),
+        ("rrrrrs", 5, 5, 4, [(0, 1)] * 5 + [(1, 4)]),
+        ("rsw", 5, 1, 5, [(0, 1), (1, 4), (4, 5)]),
+        ("rs", 1, 1, 4, [(0, 1), (1, 4)]),
+        ("s", 3, 1, 3, [(0, 3)]),
+    ],
+)
+def test_a_slow_read_is_three_ticks_wide_wherever_it_stands(turn, limit, most, ticks, times):
+    planned = Board().play(turn, limit)
+    assert [(bar.begin, bar.end) for bar in planned.bars] == times
+    assert (planned.most, planned.ticks) == (most, ticks)
+
+
+def test_which_calls_run_together_is_the_kits_decision(monkeypatch):
+    monkeypatch.setattr(module, "batches", lambda calls, limit, run_id: iter([list(calls)]))
+    assert Board().play("rwr", limit=3).ticks == 1
+
+
+def test_the_plan_is_what_really_happens():
+    """The same turn for real: how many are at work at once, and what begins only when all ahead of it are done."""
+    for turn in ("rrr", "rwr"):
+        tools = {
+            "r": tool(lambda: "x", effect="read", name="r", description="."),
+            "w": tool(lambda: "x", name="w", description="."),
+        }
+        calls = [prepare(tool_use(f"toolu_{n}", letter, {}), list(tools.values())) for n, letter in enumerate(turn)]
+        events = [event["event"] for event in run_calls(calls, limit=5)]
+        announced = events.index("result")  # calls that run together are all announced ahead of the first result
+        assert Board().play(turn, limit=5).most == announced
 
 
 @pytest.mark.parametrize(
@@ -161,24 +195,26 @@ def test_what_is_no_turn_is_said(turn, said):
 
 
 def test_the_widget_runs_what_is_typed():
-    board = timeline(seconds=0.02)
+    board = timeline()
     assert "6 calls" in board.result.value
     board.turn.value, board.limit.value = "ww", 3
     board.button.click()
-    assert "write 2" in board.result.value and len(board.last.bars) == 2
+    assert "write 2" in board.result.value and board.last.ticks == 2
     board.turn.value = "<b>"
     board.button.click()
-    assert "This turn could not be run: A turn has no &#x27;" in board.result.value
+    assert "This turn could not be planned: A turn has no &#x27;" in board.result.value
 
 
 def test_text_and_html_stand_beside_the_view():
-    bundle = timeline(seconds=0.02)._repr_mimebundle_()
-    assert bundle["text/plain"].startswith("Timeline\n6 calls") and bundle["text/html"].startswith("<pre")
+    bundle = timeline()._repr_mimebundle_()
+    assert bundle["text/plain"].startswith(f"Timeline\n{module.HOW}\n6 calls") and bundle["text/html"].startswith(
+        "<pre"
+    )
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
 def test_without_widgets_the_plain_call_remains(without_widgets):
-    board = timeline(seconds=0.02)
+    board = timeline()
     assert type(board) is Board
     assert len(board.play("rr").bars) == 2
 

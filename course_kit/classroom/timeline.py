@@ -1,29 +1,37 @@
-"""Who ran when: a recorder for `on_event`, and small turns of calls to try it on.
+"""Who runs when: a recorder for `on_event`, and a board on which turns of calls are planned.
 
 `run_agent(..., on_event=recorder)` fills a `Recorder`; it shows what ran at the same time and what one after another,
 in rounds and without seconds, so that it is the same on every machine. The seconds are in `recorder.bars`, which
-`plots.plot_timeline` draws. `timeline()` is a board to play with. How calls are run is decided elsewhere, in
-`harness/running.py`: here it is only watched.
+`plots.plot_timeline` draws. `timeline()` is a board to play with: it runs nothing, and computes from given durations
+when each call would run. Which calls run together is decided elsewhere, in `harness/running.py`: it is asked, not
+repeated here.
 """
 
+import heapq
 import html
 import statistics
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.messages import tool_use, tool_use_blocks
-from course_kit.errors import ToolError
-from course_kit.harness.running import run_calls
+from course_kit.harness.running import batches
 from course_kit.harness.tools import Call, prepare, tool
 
-__all__ = ["Bar", "Board", "Recorder", "timeline"]
+__all__ = ["Bar", "Board", "Recorder", "Schedule", "timeline"]
 
 SIGNS = {"read": "█", "write": "▒", "failed": "✗"}
-LETTERS = {"r": "read", "s": "slow_read", "f": "failing_read", "w": "write"}
+# What a letter stands for: the name of a tool, the kind of its bar, how many ticks it takes.
+LETTERS = {
+    "r": ("read", "read", 1),
+    "s": ("slow_read", "read", 3),
+    "f": ("failing_read", "failed", 1),
+    "w": ("write", "write", 1),
+}
+HOW = "Type a turn, such as srrrrr: r a read, s a slow read (3 ticks), f a read that fails, w a write."
 MOST_CALLS = 20
 LONGEST = 24
 PRE = '<pre style="line-height: 1.3; white-space: pre-wrap">'
@@ -31,7 +39,7 @@ PRE = '<pre style="line-height: 1.3; white-space: pre-wrap">'
 
 @dataclass(frozen=True)
 class Bar:
-    """One call: what to call it, when it ran (in seconds since the first one began), and its kind (see `SIGNS`)."""
+    """One call: what to call it, when it ran (in seconds or ticks since the first began), its kind (see `SIGNS`)."""
 
     label: str
     begin: float
@@ -42,7 +50,8 @@ class Bar:
 class Recorder(Shown):
     """A recorder of who ran when: `run_agent(..., on_event=Recorder())`. Tools named in `writes` are drawn as writes.
 
-    `.bars` in call order, `.most` how many ran at once, `.rounds` how many had to run one after another.
+    `.bars` in call order, `.most` how many ran at once, `.rounds` how many had to run one after another. What it shows
+    has a column for each round, however long that took.
     """
 
     def __init__(self, writes: Collection[str] = (), *, clock: Callable[[], float] = time.perf_counter):
@@ -95,16 +104,20 @@ class Recorder(Shown):
 
     def as_text(self) -> str:
         bars = self.bars
-        width = max((len(bar.label) for bar in bars), default=0)
         head = f"{_count(len(bars), 'call')}, at most {self.most} at once, {_count(self.rounds, 'round')}"
-        lines = [
-            f"  {bar.label:{width}}  {'  ' * (first - 1)}{SIGNS[bar.kind] * 2 * (last - first + 1)}"
-            for bar, (first, last) in zip(bars, _columns(bars), strict=True)
-        ]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *_chart(bars, [(first - 1, last) for first, last in _columns(bars)])])
 
     def as_html(self) -> str:
         return f"{PRE}{html.escape(self.as_text())}</pre>"
+
+
+def _chart(bars: Sequence[Bar], columns: Sequence[tuple[float, float]]) -> list[str]:
+    """A line for each bar, drawn from one column to the other."""
+    width = max((len(bar.label) for bar in bars), default=0)
+    return [
+        f"  {bar.label:{width}}  {'  ' * int(begin)}{SIGNS[bar.kind] * 2 * int(end - begin)}"
+        for bar, (begin, end) in zip(bars, columns, strict=True)
+    ]
 
 
 def _shrunk(bars: list[Bar]) -> list[tuple[float, float]]:
@@ -138,54 +151,87 @@ def _count(number: int, what: str) -> str:
 # Something to play with
 
 
-class Board(Shown):
-    """Turns of calls, written as letters: `timeline().play("rrwr", limit=2)`."""
+@dataclass(frozen=True, repr=False)
+class Schedule(Shown):
+    """When each call of a turn would run, in whole ticks: computed, not measured. `.bars` are in call order."""
 
-    def __init__(self, seconds: float = 0.15):
-        self.seconds = seconds
-        self.last: Recorder | None = None
+    bars: tuple[Bar, ...]
 
-    def play(self, turn: str = "rrrrrr", limit: int = 5) -> Recorder:
-        """Run a turn: `r` a read, `s` a slow read (three times as long), `f` a read that fails, `w` a write."""
-        letters = "".join(turn.split())
-        if unknown := set(letters) - set(LETTERS):
-            told = ", ".join(f"{letter} ({name})" for letter, name in LETTERS.items())
-            raise ValueError(f"A turn has no {min(unknown)!r}: write it with {told}, such as 'rrwr'.")
-        if not 1 <= len(letters) <= MOST_CALLS:
-            raise ValueError(f"A turn has 1 to {MOST_CALLS} letters here, not {len(letters)}.")
-        recorder = Recorder(writes={LETTERS["w"]})
-        calls = [_made_up(letter, str(number), self.seconds) for number, letter in enumerate(letters, 1)]
-        recorder({"event": "reply", "message": {"content": [call.tool_use for call in calls]}})
-        for event in run_calls(calls, limit=limit):
-            recorder(event)
-        self.last = recorder
-        return recorder
+    @property
+    def ticks(self) -> int:
+        """After how many ticks the last call is done."""
+        return int(max(bar.end for bar in self.bars))
+
+    @property
+    def most(self) -> int:
+        """How many calls are at work at the same time, at most."""
+        return max(sum(bar.begin <= tick < bar.end for bar in self.bars) for tick in range(self.ticks))
 
     def as_text(self) -> str:
-        return "Timeline" if self.last is None else f"Timeline\n{self.last.as_text()}"
+        done = f"done after {_count(self.ticks, 'tick')}"
+        head = f"{_count(len(self.bars), 'call')}, at most {self.most} at once, {done} (computed, not run)"
+        return "\n".join([head, *_chart(self.bars, [(bar.begin, bar.end) for bar in self.bars])])
 
     def as_html(self) -> str:
         return f"{PRE}{html.escape(self.as_text())}</pre>"
 
 
-def _made_up(letter: str, number: str, seconds: float) -> Call:
-    """A call of a small tool that waits, as for a service."""
+def _schedule(letters: str, limit: int) -> Schedule:
+    """The kit says which calls run together; within a batch the next call takes the place that is free first."""
+    calls = [_made_up(letter, str(number)) for number, letter in enumerate(letters, 1)]
+    kinds = iter(letters)
+    bars: list[Bar] = []
+    now = 0
+    for batch in batches(calls, limit, None):
+        free = [now] * limit  # the tick from which each place is free
+        for _ in batch:
+            name, kind, ticks = LETTERS[next(kinds)]
+            begin = heapq.heappop(free)
+            heapq.heappush(free, begin + ticks)
+            bars.append(Bar(f"{name} {len(bars) + 1}", begin, begin + ticks, kind))
+        now = max(free)
+    return Schedule(tuple(bars))
 
-    def wait(number: str) -> str:
-        time.sleep(3 * seconds if letter == "s" else seconds)
-        if letter == "f":
-            raise ToolError("NOT_FOUND", "there is no such thing")
-        return "done"
 
-    made = tool(wait, effect="write" if letter == "w" else "read", name=LETTERS[letter])
+class Board(Shown):
+    """Turns of calls, written as letters: `timeline().play("rrwr", limit=2)`."""
+
+    def __init__(self) -> None:
+        self.last: Schedule | None = None
+
+    def play(self, turn: str = "rrrrrr", limit: int = 5) -> Schedule:
+        """Plan a turn: `r` a read, `s` a slow read (three ticks), `f` a read that fails, `w` a write."""
+        letters = "".join(turn.split())
+        if unknown := set(letters) - set(LETTERS):
+            told = ", ".join(f"{letter} ({name})" for letter, (name, _, _) in LETTERS.items())
+            raise ValueError(f"A turn has no {min(unknown)!r}: write it with {told}, such as 'rrwr'.")
+        if not 1 <= len(letters) <= MOST_CALLS:
+            raise ValueError(f"A turn has 1 to {MOST_CALLS} letters here, not {len(letters)}.")
+        self.last = _schedule(letters, limit)
+        return self.last
+
+    def as_text(self) -> str:
+        return "\n".join(["Timeline", HOW, *([] if self.last is None else [self.last.as_text()])])
+
+    def as_html(self) -> str:
+        return f"{PRE}{html.escape(self.as_text())}</pre>"
+
+
+def _made_up(letter: str, number: str) -> Call:
+    """A call of a small tool that is never run."""
+
+    def nothing(number: str) -> None:
+        pass
+
+    made = tool(nothing, effect="write" if letter == "w" else "read", name=LETTERS[letter][0], description="Nothing.")
     call = prepare(tool_use(f"toolu_{number}", made.name, {"number": number}), [made])
     assert isinstance(call, Call)
     return call
 
 
-def timeline(seconds: float = 0.15) -> Board:
+def timeline() -> Board:
     """A board to try turns of calls on; the plain call is `.play("rrwr", limit=2)`."""
-    return _widget()(seconds)
+    return _widget()()
 
 
 @cache
@@ -198,36 +244,37 @@ def _widget() -> type[Board]:
     class BoardWidget(Board, ipywidgets.VBox):
         """`.turn`, `.limit` and `.button` are the parts to use; `.result` answers."""
 
-        def __init__(self, seconds: float = 0.15):
-            Board.__init__(self, seconds)
+        def __init__(self) -> None:
+            Board.__init__(self)
             style = {"description_width": "9em"}
             self.turn = ipywidgets.Text(
                 value="rrrrrr",
                 description="Calls of the turn",
-                tooltip="r a read, s a slow read, f a read that fails, w a write",
+                tooltip=HOW,
                 style=style,
             )
             self.limit = ipywidgets.IntSlider(
                 value=5, min=1, max=10, description="At once, at most", tooltip="The limit", style=style
             )
             self.button = ipywidgets.Button(
-                description="Run the turn", tooltip="Make these calls and show who ran when"
+                description="Plan the turn", tooltip="Compute when each of these calls would run"
             )
             self.result = ipywidgets.HTML()
-            self.button.on_click(lambda _: self._run())
-            ipywidgets.VBox.__init__(self, [self.turn, self.limit, self.button, self.result])
+            self.button.on_click(lambda _: self._plan())
+            how = ipywidgets.HTML(f"<p>{HOW}</p>")
+            ipywidgets.VBox.__init__(self, [how, self.turn, self.limit, self.button, self.result])
             self.add_class("course-timeline")
-            self._run()
+            self._plan()
 
-        def play(self, turn: str = "rrrrrr", limit: int = 5) -> Recorder:
-            recorder = super().play(turn, limit)
-            self.result.value = recorder.as_html()
-            return recorder
+        def play(self, turn: str = "rrrrrr", limit: int = 5) -> Schedule:
+            planned = super().play(turn, limit)
+            self.result.value = planned.as_html()
+            return planned
 
-        def _run(self) -> None:
+        def _plan(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 self.play(self.turn.value, self.limit.value)
             except Exception as error:
-                self.result.value = f"<p>✗ This turn could not be run: {html.escape(str(error))}</p>"
+                self.result.value = f"<p>✗ This turn could not be planned: {html.escape(str(error))}</p>"
 
     return BoardWidget

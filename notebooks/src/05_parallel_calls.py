@@ -12,7 +12,8 @@
 # - **decide** which calls may run together, and make safe those that may not,
 # - **tell** what changes when the provider changes.
 #
-# About 75 minutes, with a good place to stop in the middle. The exercises come on top. Lessons 01 and 04 come before.
+# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01 and 04 come
+# before.
 
 # %% tags=["setup"]
 import json
@@ -49,12 +50,13 @@ GET_WEATHER = {
     },
 }
 question = {"role": "user", "content": "What is the weather in Hangzhou, and in Shanghai?"}
+request = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": [GET_WEATHER], "messages": [question]}
 
 # %% [markdown]
 # **Guess:** how many calls will stand in the first reply?
 
 # %%
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[GET_WEATHER], messages=[question])
+reply = client.messages.create(**request)
 calls = [block for block in reply.content if block.type == "tool_use"]
 for block in calls:
     print(block.name, block.input, block.id)
@@ -67,14 +69,15 @@ for block in calls:
 
 
 # %%
-def result(block, content):
-    return {"type": "tool_result", "tool_use_id": block.id, "content": content}
+def result(block, content, **more):
+    """A finished result of one call; `more` is for `is_error=True`."""
+    return {"type": "tool_result", "tool_use_id": block.id, "content": content, **more}
 
 
 def answer(*results):
     messages = [question, reply.to_param(), {"role": "user", "content": list(results)}]
     try:
-        said = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[GET_WEATHER], messages=messages)
+        said = client.messages.create(**{**request, "messages": messages})
     except anthropic.BadRequestError as error:
         print(error.status_code, error.body["error"]["message"])
     else:
@@ -144,23 +147,10 @@ as_read(swapped)
 # %% [markdown]
 # ### The cure: never let go of the call
 #
-# Keep the call beside what you started for it, here in a dict: what `submit` gave back → the call. The results still come in
-# the order of finishing, but each carries the id of *its* call:
-
-# %%
-with ThreadPoolExecutor() as pool:
-    running = {pool.submit(look_up, block.input["city"]): block for block in calls}
-    paired = [result(running[each], each.result()) for each in as_completed(running)]
-
-print("first in the list:", "Hangzhou" if paired[0]["tool_use_id"] == hangzhou.id else "Shanghai")
-as_read(paired)
-
-# %% [markdown]
-# Shanghai stands first, and both are right: for the API the ids pair, the order is free. Even so, put results into the order
-# of the calls. Then the same conversation is the same list in every run, whoever was faster. You can compare traces, and
-# one provider shape pairs by order where it has no ids (last section).
+# Let the thread do more: take a call, and give back a *finished result*, id included. Then there is no moment at which an
+# output lies about without its id.
 #
-# `pool.map` does both at once: it runs the calls together and hands out the results in call order.
+# `pool.map` runs such a function for all calls together, and hands out what they return in the order of the calls.
 
 
 # %%
@@ -175,8 +165,8 @@ print("first in the list:", "Hangzhou" if in_order[0]["tool_use_id"] == hangzhou
 as_read(in_order)
 
 # %% [markdown]
-# See what `made` does: it takes a call and gives back a *finished result*, id included. There is no moment at which an
-# output lies about without its id. That is the habit to keep.
+# For the API the order of results is free, since the ids pair them. Call order is a good habit all the same: two runs can be
+# compared, whoever was faster. And one provider pairs by order where it has no ids (last section).
 #
 # A second net: let the result say what it is about. The kit's own weather tool does. Had these been swapped, the mistake
 # would be there to read.
@@ -232,22 +222,22 @@ recorders = {f"limit {limit}": run_ten(limit) for limit in (1, 2, 5)}
 show(plot_timeline(recorders))
 
 # %% [markdown]
-# Calls run in *rounds*. With N calls and a limit there are N / limit rounds, rounded up: `ceil(N / limit)`. **Guess:** what
+# Calls that take equally long run in *rounds*: N calls need N / limit of them, rounded up, `ceil(N / limit)`. **Guess:** what
 # does a limit of 7 gain over a limit of 5?
 
 # %% tags=["item-05.3"]
 import math
 
+recorders["limit 7"] = run_ten(7)
 for limit in (1, 2, 5, 7):
-    recorder = recorders.get(f"limit {limit}") or run_ten(limit)
-    assert recorder.rounds == math.ceil(10 / limit)
-    print(f"limit {limit}: {recorder.rounds:2} rounds, {10 / recorder.rounds:g} times faster at best")
+    counted = recorders[f"limit {limit}"].rounds
+    print(f"limit {limit}: {counted:2} rounds counted, {math.ceil(10 / limit):2} by the formula")
 
 # %% [markdown]
 # Nothing: ten calls take two rounds either way. So speed-up is a staircase, and a larger limit often buys only load on
-# the service behind. "At best", because every round is as long as its slowest call.
+# the service behind. (Where calls are *not* equally long, the formula does not hold: you will play with that below.)
 #
-# How near does the kit come? Measured with twenty reads on our machine (30 November 2026, `tests/benchmarks`):
+# How near does the kit come? Twenty reads of a tenth of a second (30 November 2026, `tests/benchmarks`):
 
 # %%
 from course_kit.classroom.plots import plot_speed_up
@@ -256,12 +246,15 @@ MEASURED = {2: 2.0, 5: 4.67, 20: 19.88}
 show(plot_speed_up(20, MEASURED))
 
 # %% [markdown]
-# These are reads that *wait*, as for a service. Reads that compute share your processor, and gain far less from threads.
-#
+# Each point is the best of three runs. They scatter by about a tenth, for the machine had other work: that the point at 5 lies
+# low means no more. And these reads *wait*, as for a service; reads that compute gain far less from threads.
+
+# %% [markdown]
 # ### Twenty at once
 #
-# Why not a limit of twenty, then? Because behind the tool stands somebody. This carrier answers five requests at a time
-# and turns the sixth away. (A `Semaphore` is a counter of free places: `acquire` takes one, `release` gives it back.)
+# Why not a limit of twenty, then? Because behind the tool stands somebody who has a *quota*: so many requests at a time, or a
+# minute. This carrier answers five at a time and turns the sixth away. (A `Semaphore` is a counter of free places: `acquire`
+# takes one, `release` gives it back.)
 
 
 # %%
@@ -282,9 +275,16 @@ class Carrier:
 
 
 # %% [markdown]
-# A customer with twenty parcels. **Guess** the number of refusals, for a limit of twenty and for a limit of five:
+# A customer with twenty parcels. **Guess** the number of refusals, for a limit of twenty and for a limit of five. (A result that
+# is no error has no `is_error` at all.)
+
 
 # %%
+def results_of(run):
+    """The results of a run's first turn. Its messages are: the question, the reply with the calls, the results."""
+    return run.messages[2]["content"]
+
+
 carrier = Carrier()
 twenty_calls = [call("track", parcel=f"TRK-{number:08}") for number in range(20)]
 track = tool(carrier.track, effect="read", description="Say where a parcel is.")
@@ -292,8 +292,8 @@ track = tool(carrier.track, effect="read", description="Say where a parcel is.")
 for limit in (20, 5):
     script = MockProvider([twenty_calls, "Tracked."]).client()
     run = run_agent(script, tools=[track], messages="Where are my parcels?", max_parallel=limit)
-    refused = sum(block.get("is_error", False) for block in run.messages[2]["content"])
-    print(f"limit {limit:2}: {20 - refused} answered, {refused} refused")
+    refused = [each for each in results_of(run) if "is_error" in each]
+    print(f"limit {limit:2}: {20 - len(refused)} answered, {len(refused)} refused")
 
 # %% [markdown]
 # Fifteen refusals, and a model that may now repeat fifteen calls.
@@ -334,10 +334,13 @@ quiz("05.3")
 # %% [markdown]
 # ## One failure loses nothing
 #
-# Three look-ups together; the city of the second does not exist. `asyncio.gather` is what most Python code uses for this.
-# **Guess:** how many of the two good results do you have afterwards? And did the slow one run to its end?
+# Three look-ups in one turn; the city of the second does not exist. (A script makes these three calls, so that we have blocks
+# with ids.)
+
 
 # %%
+wishes = [call("get_weather", city=city) for city in ("Oslo", "Atlantis", "Lima")]
+three = MockProvider([wishes]).client().messages.create(**request).content
 finished = []
 
 
@@ -346,49 +349,59 @@ async def look(city):
     if city == "Atlantis":
         raise LookupError("Atlantis is not on any map")
     finished.append(city)
-    return get_weather(city)
+    return json.dumps(get_weather(city))
 
 
+# %% [markdown]
+# `asyncio.gather` is what most Python code uses for this. **Guess:** how many of the two good results do you have afterwards?
+# And did the slow one run to its end?
+
+# %%
 outputs = []
 try:
-    outputs = await asyncio.gather(look("Oslo"), look("Atlantis"), look("Lima"))
+    outputs = await asyncio.gather(*[look(block.input["city"]) for block in three])
 except LookupError as error:
     print("raised:", error)
 await asyncio.sleep(0.5)
 print("results:", outputs, "| ran to the end:", finished)
 
 # %% [markdown]
-# Everything is lost: Oslo's weather, which was there, and Lima's, which came later and found nobody waiting. The work was
-# done. Had these been refunds, money would have moved without a word to the model. And three calls stand without a result.
+# Both results are lost: Oslo's, which was there, and Lima's, which came later and found nobody waiting. Three calls stand
+# without a result.
 #
+# `gather` stops waiting and stops nobody. In a program whose event loop runs on, such as a server or this notebook, the work
+# goes on unseen: a refund would be paid without a word to the model. In a script the exception leaves `asyncio.run(main())`,
+# which cancels whatever still runs: the refund stops half-way.
+
+# %% [markdown]
 # The cure: *settle all, then report all*. A failure is one more thing that can come out of a call, so catch it inside, and
-# make a result of it.
+# make a finished result of it, id included:
 
 
 # %%
-async def settled(city):
+async def settled(block):
     try:
-        return {"content": json.dumps(await look(city))}
+        return result(block, await look(block.input["city"]))
     except Exception as error:
-        return {"content": f"{type(error).__name__}: {error}", "is_error": True}
+        return result(block, f"{type(error).__name__}: {error}", is_error=True)
 
 
-for each in await asyncio.gather(settled("Oslo"), settled("Atlantis"), settled("Lima")):
+for each in await asyncio.gather(*[settled(block) for block in three]):
     print(each)
 
 # %% [markdown]
 # Three calls, three results; only the second is an error, and the model can see which ones succeeded.
 # (`gather(..., return_exceptions=True)` settles too, and leaves the sorting to you. A `TaskGroup` is no cure: it *cancels*
-# the others.)
+# the others, in a server as well.)
 #
 # `run_agent` does this for every call, in threads as well as awaited:
 
 # %% tags=["item-05.4"]
-three = [call("weather", city=city) for city in ("Oslo", "Atlantis", "Lima")]
-script = MockProvider([three, "Two of three."]).client()
+wishes = [call("weather", city=city) for city in ("Oslo", "Atlantis", "Lima")]
+script = MockProvider([wishes, "Two of three."]).client()
 run = run_agent(script, tools=[weather], messages="Three cities, please.")
-for block in run.messages[2]["content"]:
-    print("error " if block.get("is_error") else "result", block["content"][:70])
+for each in results_of(run):
+    print("error " if "is_error" in each else "result", each["content"])
 
 # %% [markdown]
 # A tool that never answers is a failure as well. `@tool(timeout=5)` gives up waiting after five seconds and says so; the
@@ -432,9 +445,9 @@ def edit_with(effect):
     file.write_text("".join(f"{number}\n" for number in range(1, 101)), encoding="utf-8")
     script = MockProvider([edits, "Both done."]).client()
     run = run_agent(script, tools=[tool(edit_file, effect=effect)], messages="Spell them out.")
-    said = [block["content"] for block in run.messages[2]["content"]]
     text = file.read_text(encoding="utf-8")
-    print(f"marked as a {effect:5} {said}, in the file: {('FIFTY' in text) + ('SEVENTY-FIVE' in text)} of 2")
+    there = [word for word in ("FIFTY", "SEVENTY-FIVE") if word in text]
+    print(f"marked as a {effect}: {[each['content'] for each in results_of(run)]}, in the file: {len(there)} of 2")
 
 
 edit_with("read")
@@ -445,46 +458,61 @@ edit_with("write")
 # what it knew.
 #
 # The kit's rule is simple on purpose: **calls run together only if every call of the turn is a read. A turn with a write in it
-# runs in call order, one after another.** A tool is a write until it says otherwise. (`r` is a read, `w` a write; one column
-# is one round.)
+# runs in call order, one after another.** A tool is a write until it says otherwise.
+
+# %% [markdown]
+# `timeline()` is a board for turns written in letters: `r` a read, `w` a write. It runs nothing: it *computes* when each call
+# would run by this rule, in whole *ticks*. A read or a write takes one.
 
 # %% tags=["item-05.5"]
 from course_kit.classroom.timeline import timeline
 
 board = timeline()
-for turn in ("rrrr", "rrwr"):
-    print(board.play(turn, limit=5), "\n")
+print(board.play("rrrr", limit=5), "\n")
+print(board.play("rrwr", limit=5))
 
 # %% [markdown]
-# Could the two reads ahead of the write not run together? They could. The write is then a *barrier*, with a batch of reads on
-# either side: exercise 5.2.
-#
+# Why the whole turn, for one write? A read behind the write may be meant to see what was written, one ahead of it may not, and
+# all that tells them apart is their order. So it is kept. (The two reads ahead of the write could run together: the write is
+# then a *barrier*, with a batch of reads on either side. That is exercise 5.2.)
+
+# %% [markdown]
 # ### Play with it
 #
-# Letters: `r` read, `s` slow read, `f` a read that fails, `w` write. Two questions to try: what does one `s` cost a turn of
-# six, with limit 2 and with limit 5? Where must a `w` stand to do the least harm?
+# Type a turn into the field and press the button, or write `board.play("srrrrr", limit=2)`. Two more letters: `s` a slow read,
+# three ticks long; `f` a read that fails. What does one `s` cost a turn of six, with limit 2 and with limit 5? Does it matter
+# whether it stands first or last?
 
 # %%
 board
 
 # %% [markdown]
+# A slow call costs most where it begins last: six calls with limit 2 are done after 4 ticks as `srrrrr`, after 5 as `rrrrrs`.
+# The rounds of the formula, `ceil(6 / 2)`, would be 3. It holds for equal calls alone.
+
+# %% [markdown]
 # ### Check, then act
 #
 # The same in the database, with money. This tool asks how much is left to refund, lets the payment provider work, and
-# writes into the ledger. The order was paid with 1999 cents.
+# writes into the ledger. (`check_and_pay` is a function of its own because we need it again.) The order was paid with 1999
+# cents.
 
 
 # %%
-def pay_back(order_id: str, amount_cents: int) -> str:
-    """Pay money back for an order."""
+def check_and_pay(db, order_id, amount_cents):
     left = shop.query_order(order_id)["refundable_cents"]
     if amount_cents > left:
         raise ToolError("OVER_REFUND", f"{left} cents are left to refund", hint="do not try again: tell the user")
     time.sleep(0.5)  # the payment provider works
     entry = (order_id, amount_cents, "damaged", "2026-09-20")
-    with shop.connection() as db:
-        db.execute("INSERT INTO refunds (order_id, amount_cents, reason, created_at) VALUES (?, ?, ?, ?)", entry)
+    db.execute("INSERT INTO refunds (order_id, amount_cents, reason, created_at) VALUES (?, ?, ?, ?)", entry)
     return f"paid {amount_cents} cents"
+
+
+def pay_back(order_id: str, amount_cents: int) -> str:
+    """Pay money back for an order."""
+    with shop.connection() as db:
+        return check_and_pay(db, order_id, amount_cents)
 
 
 # %% [markdown]
@@ -492,7 +520,7 @@ def pay_back(order_id: str, amount_cents: int) -> str:
 # that pays should ask a person first: lesson 06.)
 
 # %%
-refund = call("pay_back", order_id="ORD-20260917", amount_cents=1999)
+refund = {"order_id": "ORD-20260917", "amount_cents": 1999}
 
 
 def paid():
@@ -501,53 +529,64 @@ def paid():
 
 for effect in ("read", "write"):
     shop.reset()
-    script = MockProvider([[refund, refund], "Refunded."]).client()
+    script = MockProvider([[call("pay_back", refund), call("pay_back", refund)], "Refunded."]).client()
     run = run_agent(script, tools=[tool(pay_back, effect=effect)], messages="Refund my cup.")
-    print(
-        f"marked as a {effect:5} paid {paid()} cents:", [b["content"].split(":")[0] for b in run.messages[2]["content"]]
-    )
+    print(f"marked as a {effect}: {paid()} cents paid")
+    for each in results_of(run):
+        print("  ", each["content"].splitlines()[0])
 
 # %% [markdown]
 # Run together, both checks passed before either had paid: a *double refund*. In order, the second one met the truth.
 #
-# Is call order enough? **Guess:** two customers' windows, two runs at the same time, each with *one* refund of this order,
-# and the tool correctly marked as a write.
+# Is call order enough? **Guess:** two agents at work at the same time, for two windows of one customer. Each makes *one* refund
+# of this order, and the tool is correctly marked as a write.
 
 
 # %%
 def at_two_desks(refunding):
-    """Two runs at the same time, one refund in each; what is paid in all?"""
+    """Two runs at the same time, one refund in each; the first lines of both results, sorted: either may be first."""
     shop.reset()
-    wish = call(refunding.name, order_id="ORD-20260917", amount_cents=1999)
-    desks = [MockProvider([wish, "Done."]).client() for _ in range(2)]
+
+    def desk(_):
+        script = MockProvider([call(refunding.name, refund), "Done."]).client()
+        run = run_agent(script, tools=[refunding], messages="Refund my cup.")
+        return results_of(run)[0]["content"].splitlines()[0]
+
     with ThreadPoolExecutor() as pool:
-        runs = [pool.submit(run_agent, desk, tools=[refunding], messages="Refund my cup.") for desk in desks]
-    return paid(), [run.result().messages[2]["content"][0]["content"][:60] for run in runs]
+        return sorted(pool.map(desk, range(2)))
 
 
-print(at_two_desks(tool(pay_back))[0], "cents")
+print(at_two_desks(tool(pay_back)))
+print(paid(), "cents paid")
 
 # %% [markdown]
 # Paid twice again. Each run kept its own order; nothing ordered the two runs. What is shared has to be guarded where it
 # lives. Two cures:
 #
-# **A lock.** The shop's own `refund_order` takes the database's write lock *before* it checks (`BEGIN IMMEDIATE`), so check
-# and payment are one step for everybody. The second is refused.
+# **A lock.** The same check, the same pause, the same payment. Only now the database's write lock is taken *before* the check
+# (`BEGIN IMMEDIATE`), and let go behind the payment (`COMMIT`). Whoever comes second waits for it.
 
 
 # %%
 @tool
-def with_lock(order_id: str, amount_cents: int) -> dict:
+def with_lock(order_id: str, amount_cents: int) -> str:
     """Pay money back for an order."""
-    return shop.refund_order(order_id, amount_cents, "damaged")
+    with shop.connection() as db:
+        db.execute("BEGIN IMMEDIATE")  # from here on nobody else can write
+        said = check_and_pay(db, order_id, amount_cents)
+        db.execute("COMMIT")
+        return said
 
 
-cents, said = at_two_desks(with_lock)
-print(cents, "cents; refusals:", sum("OVER_REFUND" in each for each in said))
+print(at_two_desks(with_lock))
+print(paid(), "cents paid")
 
 # %% [markdown]
-# **A key.** If both mean the *same* refund, give both the same idempotency key. The shop pays once, and hands the second the
-# first receipt: no refusal, nothing to explain. (Lesson 09 is about keys.)
+# Check and payment are one step for everybody, in every process. The shop's own `refund_order` is made like that.
+#
+# **A key.** If both mean the *same* refund, a refusal is the wrong answer. An *idempotency key* is a name for one intended
+# action: the shop pays once under it, and hands whoever comes again the first receipt. (More in lesson 09.) Ten times over, so
+# that it is not luck:
 
 
 # %%
@@ -557,20 +596,25 @@ def with_key(order_id: str, amount_cents: int) -> dict:
     return shop.refund_order(order_id, amount_cents, "damaged", idempotency_key=f"ticket-118/{order_id}/{amount_cents}")
 
 
-cents, said = at_two_desks(with_key)
-print(cents, "cents; refusals:", sum("OVER_REFUND" in each for each in said), "| equal receipts:", said[0] == said[1])
+for _ in range(10):
+    one, other = at_two_desks(with_key)
+    assert one == other and paid() == 1999
+print(one)
+print(other)
 
 # %% [markdown]
-# A plain counter can lose updates too, in any database. Two sales of one cup at the same time; 42 are in stock. **Guess** the
-# stock after each way:
+# Lock or key: a refusal for the second, or the same receipt for both.
+#
+# Even a plain counter can lose an update. Two sales of one cup at the same time, 42 are in stock, and both pause equally.
+# **Guess** the stock after each way:
 
 
 # %%
 def sell(way):
     with shop.connection() as db:
+        [(stock,)] = db.execute("SELECT stock FROM products WHERE product_id = 'PRD-101'").fetchall()
+        time.sleep(0.3)
         if way == "read, then write":
-            [(stock,)] = db.execute("SELECT stock FROM products WHERE product_id = 'PRD-101'").fetchall()
-            time.sleep(0.3)
             db.execute("UPDATE products SET stock = ? WHERE product_id = 'PRD-101'", (stock - 1,))
         else:
             db.execute("UPDATE products SET stock = stock - 1 WHERE product_id = 'PRD-101'")
@@ -583,6 +627,11 @@ for way in ("read, then write", "in one statement"):
     print(f"{way}: {shop.search_products('stoneware cup blue')['products'][0]['stock']} left")
 
 # %% [markdown]
+# The second way does not use what it read: the database reads and writes in one step. (The other cure is a transaction around
+# both, at the isolation level `SERIALIZABLE`. There a database loses no update: it lets one of the two wait, or refuses it, and
+# that one has to begin again.)
+
+# %% [markdown]
 # ### The questions to ask
 #
 # | two calls of one turn | together? | why |
@@ -593,10 +642,9 @@ for way in ("read, then write", "in one statement"):
 # | an edit, and a run of the tests | no | which version was tested? |
 # | a refund, and reading that order | no | is the number before or after? |
 # | two reads that steer one browser tab | no | a read that moves something is a write |
-# | find a parcel, hold that parcel | not in one turn at all | the second needs the first one's answer |
 #
 # In short: **read-only, independent, no shared resource, and quota for it.** If one of the four is missing: in order, or in
-# batches. `effect="read"` is your promise for all four; nobody checks it.
+# batches. `effect="read"` is your promise that a tool may run beside other reads; nobody checks it.
 
 # %% tags=["quiz"]
 quiz("05.5")
@@ -639,28 +687,39 @@ for block in said.content:
 # %% [markdown]
 # A number out of thin air. It has the right form, so every check passes it: somebody's parcel will be held. Running the two
 # calls in order does not help, for the input was written before the first call ran.
-#
-# Two cures. Allow one call a turn, with a switch inside `tool_choice`. Or say in the description what must come first. Let us
-# count, over twenty seeds, how often the number is invented:
+
+# %% [markdown]
+# Does a real model do that? Now and then. Anthropic's page on
+# [parallel tool use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use) said in the edition we read
+# that Claude makes dependent calls in separate turns, and that a turn may occasionally hold some all the same. The simulated
+# model does it often, by a rule of its own: what follows compares cures, and measures no real model.
+
+# %% [markdown]
+# Two cures. Allow one call a turn, with a switch inside `tool_choice`. Or say in the description what must come first. This
+# counts how often the number is invented:
 
 
-# %% tags=["item-05.6"]
-def invented(tools, request=HOLD, seeds=20, **options):
-    """How many of the first replies call hold_parcel, whose number nobody can know yet."""
-    asked, count = [{"role": "user", "content": request}], 0
+# %%
+def invented(tools, wish=HOLD, seeds=20, **options):
+    """In how many first replies hold_parcel is called, whose number nobody can know yet."""
+    asked, count = [{"role": "user", "content": wish}], 0
     for seed in range(seeds):
         model = MockProvider(Simulated(seed=seed)).client()
         said = model.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=asked, **options)
-        count += any(block.type == "tool_use" and block.name == "hold_parcel" for block in said.content)
+        names = [block.name for block in said.content if block.type == "tool_use"]
+        if "hold_parcel" in names:
+            count += 1
     return f"{count} of {seeds} (simulated)"
 
 
+# %% tags=["item-05.6"]
 one_call = {"type": "auto", "disable_parallel_tool_use": True}
 by_name = parcel_tools(" Call find_parcel first: it returns the tracking_id.")
+vaguely = parcel_tools(" Look the number up first.")
 print("as it is                  ", invented(parcel_tools()))
 print("one call a turn           ", invented(parcel_tools(), tool_choice=one_call))
 print("what comes first, by name ", invented(by_name))
-print("what comes first, vaguely ", invented(parcel_tools(" Look the number up first.")))
+print("what comes first, vaguely ", invented(vaguely))
 
 # %% [markdown]
 # Both cures hold here. The vague sentence changes nothing: the rules of the simulated model wait only if the definition
@@ -673,11 +732,45 @@ HOLIDAY = "Nora Lindgren is on holiday. Find her parcel and have the carrier hol
 print("both cures, other words   ", invented(by_name, HOLIDAY, tool_choice=one_call))
 
 # %% [markdown]
-# In these words the rules see no search at all, so `hold_parcel` comes alone, with a number made up. The last line of
-# defence is the tool: let `hold_parcel` take the customer, too, and refuse a parcel that is not hers.
+# In these words the rules see no search at all, so `hold_parcel` comes alone, with a number made up. What is left is the tool.
+# It takes the customer, too, and refuses a parcel that is not theirs:
+
+# %%
+PARCELS = {"Nora Lindgren": "TRK-40021177"}
+
+
+@tool(effect="read")
+def find_parcel(customer: str) -> str:
+    """Find the parcel of a customer. Returns its tracking_id."""
+    return PARCELS[customer]
+
+
+@tool
+def hold_parcel(customer: str, tracking_id: str, until: str) -> str:
+    """Tell the carrier to hold a customer's parcel until a day. Call find_parcel first: it returns the tracking_id."""
+    if PARCELS.get(customer) != tracking_id:
+        raise ToolError("NOT_THEIRS", f"{tracking_id} is no parcel of {customer}", hint="call find_parcel first")
+    return f"{tracking_id} is held until {until}"
+
+
+# %% [markdown]
+# A script plays a model that invents the number, and then does better. **Guess** the two results of the first turn:
+
+# %%
+nora = {"customer": "Nora Lindgren", "until": "2026-09-25"}
+first = [call("find_parcel", customer="Nora Lindgren"), call("hold_parcel", nora, tracking_id="TRK-63416977")]
+second = [call("hold_parcel", nora, tracking_id="TRK-40021177")]
+script = MockProvider([first, second, "It is held."]).client()
+run = run_agent(script, tools=[find_parcel, hold_parcel], messages=HOLD)
+second_results = run.messages[4]["content"]  # behind the second reply
+for each in [*results_of(run), *second_results]:
+    print(each["content"], "\n")
+
+# %% [markdown]
+# Nothing was held on a guess. The refusal stands beside the number that was missing, and the model can call again. No
+# description and no switch can promise that.
 #
-# The switch is the blunter one. It stops *all* parallel calls, also the harmless ones. What does that cost? Five cities, with
-# parallel calls and without:
+# The switch has a price. It stops *all* parallel calls, also the harmless ones. Five cities, with parallel calls and without:
 
 # %%
 five = "What is the weather in Hangzhou, Shanghai, Lima, Oslo and Paris?"
@@ -687,8 +780,8 @@ for label, choice in (("parallel", {"type": "auto"}), ("one a turn", one_call)):
 
 # %% [markdown]
 # Six requests in place of two, and three times the input tokens, since each request carries the whole conversation. (Simulated;
-# the mock estimates tokens.) So: the description first, the switch where order matters more than cost. (The flag goes inside
-# `tool_choice`, lesson 01; changing it between turns loses the prompt cache of the messages.)
+# the mock estimates tokens.) So: a check in the tool, always; the description; and the switch where order matters more than
+# cost.
 
 # %% tags=["quiz"]
 quiz("05.6")
@@ -697,23 +790,30 @@ quiz("05.6")
 # ## Streaming: by index, and not before the end
 #
 # In a stream each event of a block carries the block's `index`, its place in `content`. With several calls that is what keeps
-# their fragments apart. Collect by index, join when the block has stopped:
+# their fragments apart. Collect by index, join when the block has stopped. This reply has text ahead of its calls, as real ones
+# do:
 
 # %%
 two_calls = [call("get_weather", city="Hangzhou"), call("get_weather", city="Shanghai")]
-request = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": [GET_WEATHER], "messages": [question]}
 fragments = {}
-with MockProvider([two_calls]).client().messages.create(**request, stream=True) as stream:
+script = MockProvider([["I will look at both.", *two_calls]]).client()
+with script.messages.create(**request, stream=True) as stream:
     for event in stream:
-        if event.type == "content_block_delta":
-            fragments.setdefault(event.index, []).append(event.delta.partial_json)
-        elif event.type == "content_block_stop":
-            print("block", event.index, fragments[event.index], "→", json.loads("".join(fragments[event.index])))
+        if event.type == "content_block_start" and event.content_block.type == "tool_use":
+            fragments[event.index] = []
+        elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+            fragments[event.index].append(event.delta.partial_json)
+        elif event.type == "content_block_stop" and event.index in fragments:
+            whole = "".join(fragments[event.index]) or "{}"
+            print("block", event.index, fragments[event.index], "→", json.loads(whole))
         elif event.type == "message_delta":
             print("stop_reason", event.delta.stop_reason)
 
 # %% [markdown]
-# The first call is whole long before the turn ends. Why not start it at once? **Guess** what is wrong with this reply:
+# Each call opens with an empty fragment, `''`. A call without any input has no other: hence `or "{}"`. The text is block 0; its
+# deltas have no `partial_json`, so the code asks for the type first.
+#
+# Block 1 is whole long before the turn ends. Why not start it at once? **Guess** what is wrong with this reply:
 
 # %% tags=["item-05.7"]
 from course_kit.mock import faults
@@ -722,12 +822,12 @@ cut = MockProvider([two_calls], faults={1: faults.max_tokens(0.9)}).client().mes
 print(cut.stop_reason, [block.input for block in cut.content])
 
 # %% [markdown]
-# The turn was cut. Its first call is perfect; still nothing of this turn is run (lesson 01). You ask again, the call comes
-# again, and a refund would be paid twice. **Nothing runs before the turn is complete.** Before that, nobody knows either
-# whether a write follows.
+# The turn was cut. Its first call is perfect; still nothing of this turn is run (lesson 01). You ask again, and the call comes
+# again: a refund would be paid twice. So the kit keeps one rule: **nothing runs before the turn is complete.**
 #
-# (The SDK's runner can start each call as its block ends, with `run_tools_eagerly`; `defer_tool_call()` holds one back. A gain
-# for reads.)
+# Reads could be let off: one that began early for a turn that breaks off was in vain, and did no harm. The SDK's runner offers
+# an early start (`run_tools_eagerly`, with `stream=True`; to be the default some day, says its docstring). It starts *every*
+# tool early, writes included, unless you hold a call back with `defer_tool_call()`.
 
 # %% tags=["quiz"]
 quiz("05.7")
@@ -735,34 +835,23 @@ quiz("05.7")
 # %% [markdown]
 # ## Across providers
 #
-# The same turn, two calls and two results, the second one failed, in three other shapes. The kit converts conversations
-# (lesson 11). Here look only at *how many messages answer*, and *what pairs them*.
-
-# %%
-from course_kit.contract.shapes import request_to
-
-wishes = [{"type": "tool_use", "id": f"toolu_{n}", **wish} for n, wish in enumerate(two_calls, 1)]
-answers = [
-    {"type": "tool_result", "tool_use_id": "toolu_1", "content": "27 °C, sunny"},
-    {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no answer", "is_error": True},
-]
-turns = [question, {"role": "assistant", "content": wishes}, {"role": "user", "content": answers}]
-body = {**request, "messages": turns}
-
-for message in request_to("openai_chat", body).value["messages"][2:]:
-    print(json.dumps(message, ensure_ascii=False))
-
-# %% [markdown]
-# OpenAI's Chat Completions: one message with the role `tool` for *each* call, paired by `tool_call_id`. There is no error flag,
-# so the text has to say it (`is_error: true` in front is the kit's way). The Responses API and Gemini:
+# The same turn, two calls and two results, the second one failed, for OpenAI's Chat Completions. The kit converts requests
+# (lesson 11); `.value` is the converted one. Read only *how many messages answer*, and *what pairs them*.
 
 # %% tags=["item-05.8"]
-for item in request_to("openai_responses", body).value["input"][3:]:
-    print(json.dumps(item, ensure_ascii=False))
-for part in request_to("gemini", body).value["contents"][2]["parts"]:
-    print(json.dumps(part, ensure_ascii=False))
+from course_kit.contract.shapes import request_to
+
+results = [result(hangzhou, "27 °C, sunny"), result(shanghai, "no answer", is_error=True)]
+said = reply.to_dict()["content"]  # the blocks as plain dicts
+turns = [question, {"role": "assistant", "content": said}, {"role": "user", "content": results}]
+converted = request_to("openai_chat", {**request, "messages": turns}).value
+for message in converted["messages"]:
+    print(json.dumps(message, ensure_ascii=False, indent=2))
 
 # %% [markdown]
+# One message with the role `tool` for *each* call, paired by `tool_call_id`. There is no error flag, so the text has to say it
+# (`is_error: true` in front is the kit's way). Four shapes side by side:
+#
 # | | results | paired by | switch for one call a turn |
 # |---|---|---|---|
 # | Messages (Anthropic) | all in *one* user turn | `tool_use_id` | `tool_choice.disable_parallel_tool_use` |
@@ -780,16 +869,21 @@ for part in request_to("gemini", body).value["contents"][2]["parts"]:
 # Code that comes from Chat Completions sends one *user* message for each result. **Guess:** 400, or accepted?
 
 # %%
+one_each = [
+    question,
+    reply.to_param(),
+    {"role": "user", "content": [result(hangzhou, "27 °C, sunny")]},
+    {"role": "user", "content": [result(shanghai, "25 °C, cloudy")]},
+]
 split = MockProvider(Simulated())
-one_each = [{"role": "user", "content": [each]} for each in (answers[0], {**answers[1], "is_error": False})]
-said = split.client().messages.create(**{**request, "messages": [*turns[:2], *one_each]})
-print(said.stop_reason)
+print(split.client().messages.create(**{**request, "messages": one_each}).stop_reason)
 split.report()
 
 # %% [markdown]
 # The mock takes it and complains in its report. What the real API does is not certain. By the documentation, user turns in a
-# row are combined, and splitting is wrong for another reason: it teaches the model to stop calling in parallel. You have
-# just measured what *that* costs. Users report a 400 as well, mostly through gateways. One turn is right in every case.
+# row are combined, and splitting is wrong for another reason: it teaches the model to stop calling in parallel. What *that*
+# costs you saw above, with the five cities. Users report a 400 as well, mostly through servers that stand between and pass
+# requests on. One turn is right in every case.
 
 # %% tags=["quiz"]
 quiz("05.8")
@@ -801,8 +895,6 @@ quiz("05.8")
 # |---|---|
 # | answers that are right, about the wrong thing | Results paired by place. Does every output keep its call's id? |
 # | 400 `tool_use ids were found without tool_result blocks` | One call of several is unanswered: it failed, timed out, or was sent later. |
-# | 400 `each tool_use must have a single result` | A failing tool left an error *and* the normal path left a result. One exit for each call. |
-# | 400 `unexpected tool_use_id found in tool_result blocks` | A late result of an earlier turn. Too late is too late: it was answered. |
 # | "done", and the change is not there | Two writes at once: is a writing tool marked as a read? |
 # | paid twice | Check and act in two steps, or two runs. Lock or key, where the data is. |
 # | 429 from your own tools | The limit is above the quota, or each turn has its own. |
@@ -828,9 +920,12 @@ def slow_for_hangzhou(city: str) -> str:
 
 
 announce(tokens=4_000)
-recorder = Recorder()
-run = run_agent(connect(), tools=[slow_for_hangzhou], messages=question["content"], on_event=recorder)
-print(f"{len(recorder.bars)} calls")
+run = run_agent(connect(), tools=[slow_for_hangzhou], messages=question["content"])
+if len(run.messages) > 2:  # it did call
+    said = run.messages[1]["content"]
+    city_of = {block["id"]: block["input"]["city"] for block in said if block["type"] == "tool_use"}
+    for each in results_of(run):
+        print(city_of[each["tool_use_id"]], "was told:", each["content"])
 print(run.text)
 
 # %% [markdown]
@@ -842,10 +937,10 @@ print(run.text)
 # ## Recap
 #
 # One reply may hold several calls; all their results go back in one user turn, in call order. A result is paired with its
-# call by id, so an output never travels without it. Calls run in `ceil(N / limit)` rounds, and the limit is set by whoever
+# call by id, so an output never travels without it. Equal calls run in `ceil(N / limit)` rounds, and the limit is set by whoever
 # stands behind the tool. A failure is one result among others. Together run only calls that read, are independent, share
 # nothing, and have the quota; what is shared is guarded where it lives, by a lock or a key. A call that needs another's
-# answer does not belong into the same turn.
+# answer does not belong into the same turn, and its tool refuses what was made up.
 #
 # New words: *parallel calls*, *pairing*, *round*, *limit*, *quota*, *settle*, *lost update*, *check, then act*, *barrier*, *lock*,
 # *idempotency key*. They are in the [glossary](90_glossary.ipynb).
@@ -859,9 +954,9 @@ print(run.text)
 #
 # Two answers one hears:
 #
-# - *"Everything but writes."* Nearly. Two reads can depend on each other, share a browser tab, or floor a service of five
+# - *"Everything but writes."* Nearly. Two reads can depend on each other, share a browser tab, or overload a service of five
 #   places. And it says nothing about pairing, where the silent bug is.
-# - *"Just use `gather`."* At the first failure the good results are gone while the work goes on, and `as_completed` with `zip`
-#   swaps your cities.
+# - *"Just use `gather`."* At the first failure the good results are gone, and the rest goes on unseen or is cancelled. And
+#   `as_completed` with `zip` swaps your cities.
 #
 # Next a person joins the loop (lesson 06): what cannot be undone waits until somebody has said yes.

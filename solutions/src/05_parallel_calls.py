@@ -43,9 +43,10 @@ def answer_all_as_found(calls, run):
 # ```
 #
 # - The calls run at the same time.
-# - Each result has the output of *its* call, also when the same call stands there twice.
+# - Each result has the output of *its* call, also when two calls have the same name and input: they differ in their ids.
 # - The results are in the order of the calls.
-# - A call that raises gets an error result with the exception's message; the others keep theirs.
+# - A call that raises, whatever exception, gets an error result; the others keep theirs. Its `content` is the type and the
+#   message, `f"{type(error).__name__}: {error}"`.
 
 # %% tags=["exercise-5.1"]
 
@@ -72,7 +73,8 @@ check("5.1", answer_all)
 # %% [markdown] tags=["solution"]
 # `made` turns one call into one finished result, id included. There is never an output without its call, so nothing can be
 # matched wrongly. The `try` is inside, around one call: outside, around `pool.map`, the first exception would take the rest
-# with it. A dict from future to call is as good, with a sort at the end.
+# with it. A dict from what `submit` returns to the call is as good, with a sort at the end. (A `ThreadPoolExecutor` without a
+# number has a few more workers than the machine has processors. For longer turns give it one.)
 
 # %% [markdown]
 # ## 5.2 A runner with a limit, in which a write is a barrier
@@ -89,9 +91,10 @@ check("5.1", answer_all)
 # | read, read, write, read | [read, read], [write], [read] |
 # | write, write, read | [write], [write], [read] |
 #
-# `tools` maps a name to a function and its effect: `{"look": (look, "read"), "save": (save, "write")}`. A call's inputs go to
-# the function by name: `function(**call["input"])`; it returns a text. Return the results as in 5.1: in call order, and a call
-# that raises, read or write, gets an error result while the rest of the turn goes on.
+# `tools` maps a name to a function and its effect: `{"look": (look, "read"), "save": (save, "write")}`. Every name that a call
+# has stands in it. A call's inputs go to the function by name: `function(**call["input"])`; it returns a text. Return the
+# results as in 5.1: in call order, and a call that raises, read or write, gets an error result of the same form while the rest
+# of the turn goes on.
 
 # %% tags=["exercise-5.2"]
 
@@ -133,8 +136,8 @@ check("5.2", run_turn)
 # First the plan, then the running. The end of `with ThreadPoolExecutor(limit)` waits until the batch is done: that is the
 # barrier. `pool.map` keeps call order within a batch, and the batches are in order, so nothing has to be sorted.
 #
-# Why does the kit not do this? Because reads on both sides of a write are only independent of *each other*; whether a read may
-# pass a write is never asked here either. The gain is small in practice: turns that mix reads and writes are short.
+# Why does the kit not do this? Turns that mix reads and writes are short, so there is little to gain. And its rule fits into
+# one sentence: with a write in it, a turn runs in call order.
 
 # %% [markdown]
 # ## 5.3 Twenty calls against a quota of five
@@ -144,13 +147,17 @@ check("5.2", run_turn)
 # A carrier takes five requests at a time. Several tools ask it, in several conversations at once, so a limit for each turn does
 # not help: the guard must stand before the carrier.
 #
-# Write `guard(ask, quota)`. It returns a function that does what `ask` does, can be called from any number of threads, and never
-# lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*. What `ask` returns or raises reaches
-# the caller unchanged.
+# Write `guard(ask, quota)`. It returns a function that takes what `ask` takes, by place or by name, and can be called from any
+# number of threads. It never lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*. What
+# `ask` returns or raises reaches the caller unchanged. This is where it would go:
 #
 # ```python
-# track = guard(carrier.track, 5)  # once, for the whole program
-# track(4711)  # what carrier.track(4711) returns
+# ask_carrier = guard(carrier.track, 5)  # once, for the whole program
+#
+# @tool(effect="read")
+# def track(parcel: str) -> str:
+#     """Say where a parcel is."""
+#     return ask_carrier(parcel)  # or ask_carrier(parcel=parcel): what carrier.track returns
 # ```
 
 # %% tags=["exercise-5.3"]
@@ -162,9 +169,9 @@ def guard(ask, quota):
     # BEGIN SOLUTION
     places = threading.Semaphore(quota)
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         with places:
-            return ask(parcel)
+            return ask(*args, **kwargs)
 
     return guarded
     # END SOLUTION
@@ -175,5 +182,6 @@ check("5.3", guard)
 
 # %% [markdown] tags=["solution"]
 # One semaphore, made with the guard and shared by all who call it. `with` gives the place back, also when `ask` raises;
-# without that, five failures would close the door for ever. In a second process it guards nothing: there the quota needs a
-# place that both processes see, such as the database or a gateway. (`asyncio` has a `Semaphore` of its own, for `async with`.)
+# without that, five failures would close the door for ever. `*args, **kwargs` hands on whatever came. In a second process it
+# guards nothing: there the free places have to be counted where both processes look, such as in a database. (`asyncio` has a
+# `Semaphore` of its own, for `async with`.)

@@ -10,12 +10,11 @@ def result(call, content, **flag):
     return {"type": "tool_result", "tool_use_id": call["id"], "content": content, **flag}
 
 
-def settled(call, run, *, flag=True, message=True):
+def settled(call, run, *, flag=True, said=lambda error: f"{type(error).__name__}: {error}", caught=Exception):
     try:
         return result(call, run(call))
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}" if message else "failed"
-        return result(call, said, **({"is_error": True} if flag else {}))
+    except caught as error:
+        return result(call, said(error), **({"is_error": True} if flag else {}))
 
 
 # 5.1
@@ -52,9 +51,9 @@ def by_input(calls, run):
     return [{**found[str(call["input"])], "tool_use_id": call["id"]} for call in calls]
 
 
-def pool_map(run_one):
+def pool_map(run_one, workers=None):
     def answer_all(calls, run):
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda call: run_one(call, run), calls))
 
     return answer_all
@@ -76,7 +75,8 @@ def future_to_call(calls, run):
         for each in as_completed(running):
             call = running[each]
             error = each.exception()
-            found[call["id"]] = result(call, repr(error), is_error=True) if error else result(call, each.result())
+            said = f"{type(error).__name__}: {error}"
+            found[call["id"]] = result(call, said, is_error=True) if error else result(call, each.result())
     return [found[call["id"]] for call in calls]
 
 
@@ -114,6 +114,10 @@ def cut(calls, tools):
         else:
             batches.append([call])
     return batches
+
+
+def own_mistake(calls, run):
+    return [run(call["inputs"]) for call in calls]
 
 
 def runner(*, cut=cut, width=lambda limit: limit, guard=True, order=None):
@@ -195,17 +199,17 @@ def unguarded(ask, quota):
 def one_at_a_time(ask, quota):
     lock = threading.Lock()
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         with lock:
-            return ask(parcel)
+            return ask(*args, **kwargs)
 
     return guarded
 
 
 def made_at_each_call(ask, quota):
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         with threading.Semaphore(quota):
-            return ask(parcel)
+            return ask(*args, **kwargs)
 
     return guarded
 
@@ -213,9 +217,9 @@ def made_at_each_call(ask, quota):
 def place_stays_taken(ask, quota):
     places = threading.Semaphore(quota)
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         places.acquire()
-        said = ask(parcel)
+        said = ask(*args, **kwargs)
         places.release()
         return said
 
@@ -229,9 +233,9 @@ def always_five(ask, quota):
 def forgets_the_answer(ask, quota):
     places = threading.Semaphore(quota)
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         with places:
-            ask(parcel)
+            ask(*args, **kwargs)
 
     return guarded
 
@@ -239,10 +243,10 @@ def forgets_the_answer(ask, quota):
 def swallows(ask, quota):
     places = threading.Semaphore(quota)
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         with places:
             try:
-                return ask(parcel)
+                return ask(*args, **kwargs)
             except Exception:
                 return None
 
@@ -250,10 +254,10 @@ def swallows(ask, quota):
 
 
 def asks_again(ask, quota):
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         while True:
             try:
-                return ask(parcel)
+                return ask(*args, **kwargs)
             except ConnectionRefusedError:
                 threading.Event().wait(0.01)
 
@@ -272,7 +276,7 @@ def with_semaphore(ask, quota):
 
 def with_a_pool(ask, quota):
     pool = ThreadPoolExecutor(quota)
-    return lambda parcel: pool.submit(ask, parcel).result()
+    return lambda *args, **kwargs: pool.submit(ask, *args, **kwargs).result()
 
 
 def with_tickets(ask, quota):
@@ -280,38 +284,69 @@ def with_tickets(ask, quota):
     for number in range(quota):
         tickets.put(number)
 
-    def guarded(parcel):
+    def guarded(*args, **kwargs):
         ticket = tickets.get()
         try:
-            return ask(parcel)
+            return ask(*args, **kwargs)
         finally:
             tickets.put(ticket)
 
     return guarded
 
 
+def one_input(ask, quota):
+    guarded = with_semaphore(ask, quota)
+    return lambda parcel: guarded(parcel)
+
+
+def one_place_less(ask, quota):
+    return with_semaphore(ask, max(quota - 1, 1))
+
+
 MISTAKES = {
     "5.1": {
         "as found": (as_found, "stands the output of call 2"),
         "settled, still zipped": (settles_and_zips, "stands the output of call 2"),
-        "one after another": (one_after_another, "they ran one after another"),
+        "one after another": (one_after_another, "With two calls, the first one slow: at most 1 at once, expected 2"),
+        "two workers": (pool_map(settled, 2), "With four calls: at most 2 at once, expected 4"),
         "in the order of finishing": (as_they_finish, "not in the order of the calls"),
         "paired by input": (by_input, "stands the output of call 2"),
-        "an exception ends it": (pool_map(lambda call, run: result(call, run(call))), "the exception came through"),
+        "an exception ends it": (pool_map(lambda call, run: result(call, run(call))), "on any map' came through"),
+        "one type caught": (
+            pool_map(lambda call, run: settled(call, run, caught=LookupError)),
+            "'OSError: the service is down' came through",
+        ),
+        "a mistake of its own": (own_mistake, "`own_mistake` raised KeyError: 'inputs' (line"),
         "no error flag": (pool_map(lambda call, run: settled(call, run, flag=False)), "`is_error` of call 2"),
-        "no message": (pool_map(lambda call, run: settled(call, run, message=False)), "the exception's message"),
+        "no message": (pool_map(lambda call, run: settled(call, run, said=lambda _: "failed")), "type and message"),
+        "the message alone": (
+            pool_map(lambda call, run: settled(call, run, said=str)),
+            "type and message, 'LookupError: Atlantis is not on any map'; it is 'Atlantis is not on any map'",
+        ),
+        "its repr": (pool_map(lambda call, run: settled(call, run, said=repr)), "type and message"),
         "failures left out": (failures_left_out, "3 calls need a result each"),
         "outputs only": (outputs_only, "return a list of `tool_result` blocks"),
         "nothing returned": (lambda calls, run: None, "is a `return` missing?"),
     },
     "5.2": {
-        "all in order": (runner(cut=all_in_order), "2 reads in a row could have run together"),
-        "the kit's rule": (runner(cut=kits_rule), "Two reads, a write, two reads, limit 5: 2 reads in a row"),
+        "all in order": (
+            runner(cut=all_in_order),
+            "Five reads, limit 2: of the reads in a row at most 1 at once, expected 2",
+        ),
+        "the kit's rule": (runner(cut=kits_rule), "Two reads, a write, two reads, limit 5: of the reads in a row"),
+        "a limit too low": (
+            runner(width=lambda limit: max(limit - 1, 1)),
+            "Five reads, limit 2: of the reads in a row at most 1 at once, expected 2",
+        ),
+        "a limit of two": (
+            runner(width=lambda limit: min(limit, 2)),
+            "Seven reads, limit 3: of the reads in a row at most 2",
+        ),
         "no barrier": (runner(cut=no_barrier), "A write runs alone"),
         "reads first": (runner(cut=reads_first), "Between them stands a write, or one of them is it"),
         "writes together": (runner(cut=writes_together), "A write runs alone"),
         "no limit": (runner(width=lambda limit: 32), "with a limit of 2"),
-        "an exception ends it": (runner(guard=False), "the exception came through"),
+        "an exception ends it": (runner(guard=False), "came through, and the other results are lost"),
         "nothing returned": (lambda calls, tools, limit: None, "is a `return` missing?"),
         "nothing run": (
             lambda calls, tools, limit: [result(call, "ok") for call in calls],
@@ -320,11 +355,13 @@ MISTAKES = {
     },
     "5.3": {
         "unguarded": (unguarded, "the service had to turn calls away"),
-        "one at a time": (one_at_a_time, "5 may ask at the same time, and fewer did"),
+        "one at a time": (one_at_a_time, "at most 1 asked at once, expected 5"),
+        "one place less": (one_place_less, "Twenty calls, quota 5: at most 4 asked at once, expected 5"),
+        "one input": (one_input, 'it got "TypeError: '),
         "made at each call": (made_at_each_call, "the service had to turn calls away"),
         "always five": (always_five, "Ten calls, quota 3: the service had to turn calls away"),
         "asks again": (asks_again, "Let a call wait before it asks"),
-        "a place stays taken": (place_stays_taken, "calls never came back"),
+        "a place stays taken": (place_stays_taken, "never came back"),
         "the answer forgotten": (forgets_the_answer, "the caller should get what"),
         "exceptions swallowed": (swallows, "an exception of `ask` should come through"),
         "calls at once": (lambda ask, quota: ask(1), "should return a function"),

@@ -41,13 +41,22 @@ def _check_results(what: str, calls: list[dict[str, Any]], found: Any) -> None:
         other = next((each for each in calls if each is not call and each["says"] == content), None)
         if other and content != call["says"]:
             raise Incorrect(f"{what}: under the id of {call['about']} stands the output of {other['about']}.")
-        if call["says"] not in content:
-            kind = "the exception's message" if call["fails"] else "what the call returned"
-            raise Incorrect(f"{what}: under the id of {call['about']} should stand {kind}; it is {_short(content)}.")
+        if content != call["says"]:
+            kind = "the exception's type and message" if call["fails"] else "what the call returned"
+            raise Incorrect(
+                f"{what}: under the id of {call['about']} should stand {kind}, {_short(call['says'])}; "
+                f"it is {_short(content)}."
+            )
         if bool(one.get("is_error")) != call["fails"]:
             raise Incorrect(f"{what}: `is_error` of {call['about']} should be {call['fails']}.")
     if ids != list(wanted):
         raise Incorrect(f"{what}: every result is under its id, but not in the order of the calls: {_short(ids)}.")
+
+
+def _failure(call: dict[str, Any]) -> Exception:
+    """The exception of a call that fails; its text as a result stands in `says`: "LookupError: not on any map"."""
+    kind, _, message = call["says"].partition(": ")
+    return {"LookupError": LookupError, "ValueError": ValueError, "OSError": OSError}[kind](message)
 
 
 def _block(call: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
     hints=[
         "`outputs` forgets whose they are. What could a thread return, so that nothing has to be matched afterwards?",
         "Write a function that takes one call and returns its finished `tool_result`. Where does its `try` belong?",
-        "`pool.map(function, calls)` runs them together and gives what they return in the order of `calls`.",
+        "The lesson has finished results come out of a pool in the order of the calls. Which method of it does that?",
     ],
 )
 class RepairTheZip:
@@ -75,7 +84,7 @@ class RepairTheZip:
         cities = draw.sample(["Oslo", "Lima", "Hangzhou", "Shanghai", "Malmö", "Quito"], 4)
 
         def case(about: str, calls: list[tuple[str, str, str]], order: list[int]) -> dict[str, Any]:
-            """`calls` as (city, what it says, "" or "fails"), `order` the places in which they finish."""
+            """`calls` as (city, what its result says, "" or "fails"), `order` the places in which they finish."""
             made = [
                 {
                     "id": f"toolu_{draw.randrange(10**6):06}_{place}",
@@ -95,14 +104,19 @@ class RepairTheZip:
             case("With two calls, the first one slow", pairs[:2], [1, 0]),
             case("With four calls", pairs, draw.choice([[3, 1, 0, 2], [2, 0, 3, 1]])),
             case(
-                "With one call made twice (its answer changed meanwhile)",
+                "With two calls of the same input (the answer changed between them)",
                 [(cities[0], said[0], ""), (cities[0], said[1], "")],
                 [1, 0],
             ),
             case(
-                "With three calls, the second of which raises",
-                [pairs[0], ("Atlantis", "Atlantis is not on any map", "fails"), pairs[1]],
+                "With three calls, the second of which raises a LookupError",
+                [pairs[0], ("Atlantis", "LookupError: Atlantis is not on any map", "fails"), pairs[1]],
                 [1, 2, 0],
+            ),
+            case(
+                "With three calls, two of which raise, an OSError and a ValueError",
+                [("Ys", "OSError: the service is down", "fails"), pairs[0], ("", "ValueError: no city", "fails")],
+                [2, 0, 1],
             ),
             case("With one call", pairs[:1], [0]),
             case("Without any call", [], []),
@@ -112,39 +126,52 @@ class RepairTheZip:
         calls, order = case["calls"], case["order"]
         meeting = threading.Barrier(max(len(calls), 1))
         done = [threading.Event() for _ in calls]
+        lock, busy, most = threading.Lock(), 0, 0
         ran: list[str] = []
-        alone: list[str] = []
+        raised: list[Exception] = []
 
         def run(block: Any) -> str:
+            nonlocal busy, most
             place = next(place for place, call in enumerate(calls) if call["id"] == block["id"])
-            ran.append(block["id"])
+            with lock:
+                ran.append(block["id"])
+                busy += 1
+                most = max(most, busy)
             try:
                 meeting.wait(PATIENCE)
                 if earlier := order[: order.index(place)]:
                     done[earlier[-1]].wait(PATIENCE)
                     time.sleep(BREATH)
             except threading.BrokenBarrierError:
-                alone.append(block["id"])
+                time.sleep(BREATH)  # not all are there; `most` says so
+            with lock:
+                busy -= 1
             done[place].set()
             if calls[place]["fails"]:
-                raise LookupError(calls[place]["says"])
+                raised.append(_failure(calls[place]))
+                raise raised[-1]
             return calls[place]["says"]
 
         try:
             returned = answer_all([_block(call) for call in calls], run)
-        except LookupError as error:
-            returned = {"let through": str(error)}
-        return {"returned": returned, "ran": ran, "alone": alone}
+        except (LookupError, ValueError, OSError) as error:
+            if error not in raised:
+                raise
+            returned = {"let through": f"{type(error).__name__}: {error}"}
+        return {"returned": returned, "ran": ran, "most": most}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         what, calls, found = case["about"], case["calls"], seen["returned"]
         if isinstance(found, dict) and "let through" in found:
-            raise Incorrect(f"{what}: the exception came through, and the good results are lost with it.")
+            raise Incorrect(f"{what}: {_short(found['let through'])} came through, and the other results are lost.")
         _check_results(what, calls, found)
         if sorted(seen["ran"]) != sorted(call["id"] for call in calls):
             raise Incorrect(f"{what}: each call should run once; {len(seen['ran'])} runs for {len(calls)} calls.")
-        if seen["alone"]:
-            raise Incorrect(f"{what}: they ran one after another. Paired well, and slow: let them run together.")
+        if seen["most"] < len(calls):
+            raise Incorrect(
+                f"{what}: at most {seen['most']} at once, expected {len(calls)}. Paired well, and slow: "
+                "let all calls of the turn run together."
+            )
 
 
 # 5.2
@@ -202,7 +229,7 @@ class Barrier:
                         "id": f"toolu_{draw.randrange(10**6):06}_{place}",
                         "name": {"r": "look", "f": "look", "w": "save", "x": "save"}[letter],
                         "input": {"place": place - 1},
-                        "says": f"{said[place]}",
+                        "says": {"f": "LookupError: ", "x": "ValueError: "}.get(letter, "") + f"{said[place]}",
                         "fails": letter in "fx",
                         "about": f"call {place}, a {KINDS[letter]}",
                     }
@@ -220,6 +247,7 @@ class Barrier:
         lock, running, ended = threading.Lock(), [], []
         log: list[dict[str, Any]] = []
         alone: list[int] = []
+        raised: list[Exception] = []
 
         def work(place: int) -> str:
             batch = batch_of[place]
@@ -234,7 +262,8 @@ class Barrier:
                     alone.append(batch)
                 time.sleep(BREATH)
                 if calls[place]["fails"]:
-                    raise LookupError(calls[place]["says"])
+                    raised.append(_failure(calls[place]))
+                    raise raised[-1]
                 return str(calls[place]["says"])
             finally:
                 with lock:
@@ -251,14 +280,16 @@ class Barrier:
             returned = run_turn(
                 [_block(call) for call in calls], {"look": (look, "read"), "save": (save, "write")}, limit
             )
-        except LookupError as error:
-            returned = {"let through": str(error)}
+        except (LookupError, ValueError) as error:
+            if error not in raised:
+                raise
+            returned = {"let through": f"{type(error).__name__}: {error}"}
         return {"returned": returned, "log": log, "alone": alone}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         what, calls, turn, found = case["about"], case["calls"], case["turn"], seen["returned"]
         if isinstance(found, dict) and "let through" in found:
-            raise Incorrect(f"{what}: the exception came through, and the good results are lost with it.")
+            raise Incorrect(f"{what}: {_short(found['let through'])} came through, and the other results are lost.")
         if sorted(one["place"] for one in seen["log"]) != list(range(len(turn))):
             raise Incorrect(f"{what}: each call should run once; {len(seen['log'])} runs for {len(turn)} calls.")
         batches = _batches(turn)
@@ -280,8 +311,11 @@ class Barrier:
                     f"{what}: {len(beside) + 1} calls were at work at once, with a limit of {case['limit']}."
                 )
         if seen["alone"]:
-            together = min(case["limit"], len(batches[seen["alone"][0]]))
-            raise Incorrect(f"{what}: {together} reads in a row could have run together, and ran one after another.")
+            batch = batches[seen["alone"][0]]
+            most = max(1 + len(one["beside"]) for one in seen["log"] if one["place"] in batch)
+            raise Incorrect(
+                f"{what}: of the reads in a row at most {most} at once, expected {min(case['limit'], len(batch))}."
+            )
         _check_results(what, calls, found)
 
 
@@ -296,8 +330,8 @@ class Barrier:
     minutes=12,
     hints=[
         "Who must know how many are asking right now? Not the caller, not one call: something they all share.",
-        "`threading.Semaphore(quota)` has so many places. When is it made: with the guard, or at each call?",
-        "What if `ask` raises? Its place must be free again. `with places:` sees to it.",
+        "The carrier of the lesson counts its free places. What would it have to do instead of refusing?",
+        "When is the counter made: with the guard, or at each call? And is a place free again if `ask` raises?",
     ],
 )
 class Quota:
@@ -315,6 +349,14 @@ class Quota:
                 "failing": sorted(draw.sample(range(12), 5)),
             },
             {"about": "Two calls, quota 5", "calls": 2, "quota": 5, "base": base, "failing": []},
+            {
+                "about": "Three calls with an input by name, quota 2",
+                "calls": 3,
+                "quota": 2,
+                "base": base,
+                "failing": [],
+                "named": {"language": draw.choice(["en", "sv"])},
+            },
         ]
 
     def observe(guard: Any, case: dict[str, Any]) -> Any:
@@ -322,7 +364,7 @@ class Quota:
         lock, full, busy = threading.Lock(), threading.Event(), [0]
         seen: dict[str, Any] = {"most": 0, "refused": 0, "alone": False, "answers": {}, "lost": []}
 
-        def ask(parcel: int) -> str:
+        def ask(parcel: int, *, language: str = "") -> str:
             with lock:
                 refused = busy[0] >= quota
                 seen["most"] = max(seen["most"], busy[0] + 1)
@@ -340,7 +382,7 @@ class Quota:
                 time.sleep(BREATH)
                 if parcel - case["base"] in case["failing"]:
                     raise LookupError(f"no parcel {parcel}")
-                return f"parcel {parcel} is on its way"
+                return _on_its_way(parcel, language)
             finally:
                 with lock:
                     busy[0] -= 1
@@ -348,7 +390,11 @@ class Quota:
         guarded = guard(ask, quota)
         if not callable(guarded):
             return {"returned": guarded}
-        threads = [_thread(guarded, case["base"] + number, number, seen["answers"]) for number in range(count)]
+        named = case.get("named", {})
+        threads = [
+            _thread(lambda parcel: guarded(parcel, **named), case["base"] + number, number, seen["answers"])
+            for number in range(count)
+        ]
         until = time.monotonic() + 2 * PATIENCE + 1
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -368,10 +414,11 @@ class Quota:
             )
         if seen["lost"]:
             raise Incorrect(
-                f"{what}: {len(seen['lost'])} calls never came back. Does a place stay taken when `ask` raises?"
+                f"{what}: {_calls(len(seen['lost']))} never came back. Does a place stay taken when `ask` raises?"
             )
         if seen["alone"]:
-            raise Incorrect(f"{what}: {min(case['quota'], case['calls'])} may ask at the same time, and fewer did.")
+            allowed = min(case["quota"], case["calls"])
+            raise Incorrect(f"{what}: at most {seen['most']} asked at once, expected {allowed}.")
         for number in range(case["calls"]):
             parcel, said = case["base"] + number, seen["answers"].get(str(number))
             if number in case["failing"]:
@@ -379,8 +426,17 @@ class Quota:
                     raise Incorrect(
                         f"{what}: an exception of `ask` should come through; the caller got {_short(said)}."
                     )
-            elif said != f"parcel {parcel} is on its way":
-                raise Incorrect(f"{what}: the caller should get what `ask({parcel})` returned; it got {_short(said)}.")
+            elif said != _on_its_way(parcel, **case.get("named", {})):
+                inputs = ", ".join([str(parcel), *(f'{key}="{value}"' for key, value in case.get("named", {}).items())])
+                raise Incorrect(f"{what}: the caller should get what `ask({inputs})` returned; it got {_short(said)}.")
+
+
+def _on_its_way(parcel: int, language: str = "") -> str:
+    return f"parcel {parcel} is on its way" + (f" ({language})" if language else "")
+
+
+def _calls(number: int) -> str:
+    return f"{number} call{'' if number == 1 else 's'}"
 
 
 def _thread(guarded: Callable[[int], Any], parcel: int, number: int, answers: dict[int, Any]) -> threading.Thread:
