@@ -474,6 +474,13 @@ def test_a_solution_opens_after_two_tries(solutions):
     assert repr(solution("1.2")) == solution("1.2")._repr_markdown_() == ANSWER
 
 
+@pytest.mark.parametrize("form", ["", " none", " raise"])
+def test_a_solution_shows_nothing_of_the_marks_around_it(solutions, tmp_path, form):
+    file = tmp_path / "solutions" / "src" / "01_round_trip.py"
+    file.write_text(SOLUTIONS.replace("BEGIN SOLUTION\n", f"BEGIN SOLUTION{form}\n"), encoding="utf-8")
+    assert solution("1.2", now=True) == ANSWER
+
+
 def test_a_solution_opens_when_all_hints_are_seen(solutions):
     for _ in range(2):
         hint("1.2")

@@ -319,7 +319,7 @@ def solution(id: str, *, now: bool = False) -> Solution:
             if any(each.startswith("exercise-") for each in tags):
                 here = tag in tags
             if here and (tag in tags or "solution" in tags):  # the answer; its discussion, before the next exercise
-                text = re.sub(r"^ *# (BEGIN|END) SOLUTION *\n?", "", cell.source, flags=re.MULTILINE).rstrip()
+                text = re.sub(r"^ *# (BEGIN|END) SOLUTION\b.*\n?", "", cell.source, flags=re.MULTILINE).rstrip()
                 shown.append(text if cell.cell_type == "markdown" else f"```python\n{text}\n```")
     if not shown:
         raise SetupError(f"The solution of exercise {exercise.id} is missing here: install course-kit again.")

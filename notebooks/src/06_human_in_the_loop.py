@@ -13,7 +13,7 @@
 # - **bound** the damage of an injected instruction, and say which guard stops which part of it,
 # - **shape** a write so that doing it twice, or by mistake, costs little.
 #
-# About 75 minutes, with a good place to stop in the middle. The exercises come on top. Lessons 01 to 05 come before.
+# About 85 minutes, with a good place to stop in the middle. The exercises come on top. Lessons 01 to 05 come before.
 
 # %% tags=["setup"]
 import json
@@ -61,17 +61,18 @@ print(paid_back())
 # %% [markdown]
 # One older refund, of 29.00. Now a colleague at the desk asks a harmless question about the teapot.
 #
-# The model here is simulated, with a switch turned on: it takes text in results for instructions. How often a real model
-# does so depends on the model and the wording; do not count on one that never does. (`noise=0` leaves chance out.)
+# The model here is simulated, with a switch turned on: it takes text in results for instructions. How often a real
+# model does so depends on the model and the wording; do not count on one that never does. (`noise=0` leaves chance
+# out.)
 #
 # The approver says yes to everything, as in the lessons so far. **Guess** what the run does beside answering:
 
 # %%
 gullible = MockProvider(Simulated(obeys_results=True, noise=0)).client()
-question = "Which items are in order ORD-20260829?"
+HARMLESS = "Which items are in order ORD-20260829?"
 
 leave_note(NOTE)
-run = run_agent(gullible, tools=desk_tools(shop), messages=question, approver=lambda wanted: True)
+run = run_agent(gullible, tools=desk_tools(shop), messages=HARMLESS, approver=lambda wanted: True)
 print(paid_back())
 print(run.text)
 
@@ -79,11 +80,11 @@ print(run.text)
 # 241.00 are gone, to a customer who never asked, because of a note on a teapot. Nobody at the desk wrote the
 # word "refund". (A real model might have obeyed the second half of the note, too, and said nothing of it.)
 #
-# This is called **prompt injection**: a result that holds an instruction. Results are data from strangers; instructions come
-# from the system prompt and the user. The model sees one long text and has to tell them apart.
+# This is called **prompt injection**: a result that holds an instruction. Results are data from strangers; instructions
+# come from the system prompt and the user. The model sees one long text and has to tell them apart.
 #
-# Now the same note with a **gate**: a person in the way. An approver is a function of the call. True lets it run; a text
-# refuses it and says why.
+# Now the same note with a **gate**: a person in the way. An approver is a function of the call. True lets it run; a
+# text refuses it and says why.
 
 
 # %% tags=["item-06.6"]
@@ -93,15 +94,15 @@ def person(wanted):
 
 
 leave_note(NOTE)
-run = run_agent(gullible, tools=desk_tools(shop), messages=question, approver=person)
+run = run_agent(gullible, tools=desk_tools(shop), messages=HARMLESS, approver=person)
 print(paid_back())
 
 # %% [markdown]
-# The model was talked into it just as before. But what it wrote is only a request for a call (lesson 01), and a person saw
-# that request: another order, 241.00, reason `other`. It takes a second to say no.
+# The model was talked into it just as before. But what it wrote is only a request for a call (lesson 01), and a person
+# saw that request: another order, 241.00, reason `other`. It takes a second to say no.
 #
-# So the gate works. Before you trust it with everything, four questions: which calls go through it, what does the person
-# see, what happens while nobody is there, and what goes round it. They are the rest of this lesson.
+# So the gate works. Before you trust it with everything, four questions: which calls go through it, what does the
+# person see, what happens while nobody is there, and what goes round it. They are the rest of this lesson.
 
 # %% tags=["quiz"]
 quiz("06.1")
@@ -120,22 +121,36 @@ quiz("06.1")
 # | production settings, a release, `git push` | others feel it at once |
 # | a shell command | it can be any of the above |
 #
-# In the kit it stands beside each tool. An `irreversible` tool asks unless you say otherwise:
+# In the kit it stands beside each tool. An `irreversible` tool asks unless you say otherwise. Here are the desk's six,
+# each with the last sentence of its description. **Which line looks wrong to you?**
 
 # %% tags=["item-06.1"]
 for entry in desk_tools(shop):
-    print(f"{entry.name:16} {entry.effect:13} asks: {entry.needs_approval}")
+    last_sentence = entry.description.rsplit(". ", 1)[-1]
+    print(f"{entry.name:16} {entry.effect:13} asks: {entry.needs_approval!s:6} {last_sentence}")
 
 # %% [markdown]
-# `cancel_order` does not ask. Its description ends "cannot be brought back". Somebody took a cancelled order for a small
-# thing. Is it? That is a decision about the business, and the table is where it is seen and argued about.
+# `cancel_order` cannot be brought back, and asks nobody: its author took it for a small thing. By the list above it
+# should ask. (One can argue that the customer may order again. Then let it be argued here, where it is seen.) `replace`
+# copies a tool with one thing changed.
 #
-# "Always" is not the only rule. Writing a new file is harmless, writing over an old one is not. `needs_approval` may be a
-# function of the input (`replace` copies a tool with one thing changed):
+# The model is a script: `MockProvider` plays a list of replies. Each is a text, a `call(name, ...)`, or a list of both.
+
+# %%
+from dataclasses import replace
+
+cancel_order = next(entry for entry in desk_tools(shop) if entry.name == "cancel_order")
+stricter = replace(cancel_order, needs_approval=True)
+script = [call("cancel_order", order_id="ORD-20260913", reason="changed_mind"), "Understood."]
+run_agent(MockProvider(script).client(), tools=[stricter], messages="Tidy up.", approver=person)
+print(shop.query_order("ORD-20260913")["status"])
+
+# %% [markdown]
+# "Always" is not the only rule. Writing a new file is harmless, writing over an old one is not. `needs_approval` may be
+# a function of the input. The script's first reply holds two calls:
 
 # %%
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from course_kit import file_tools
@@ -150,20 +165,23 @@ run_agent(MockProvider([two_files, "Done."]).client(), tools=[careful], messages
 print((folder / "notes.txt").exists(), (folder / "prices.txt").read_text(encoding="utf-8"))
 
 # %% [markdown]
-# Asked once, about the file that was there. Be careful with such rules: "refunds below 5.00 need nobody" invites a hundred
-# refunds of 4.99. And a list of forbidden words for a shell is no rule at all: there are too many ways to spell `rm`.
+# Asked once, about the file that was there. Be careful with such rules: "refunds below 5.00 need nobody" invites a
+# hundred refunds of 4.99. And a list of forbidden words for a shell is no rule at all: there are too many ways to spell
+# `rm`.
 #
-# Too much asking is dangerous as well. Who is asked fifty times a day says yes fifty times. Ask where a wrong yes hurts, and
-# nowhere else. You will draw that line for sixty tools in exercise 6.3.
+# Too much asking is dangerous as well. Who is asked fifty times a day says yes fifty times. Ask where a wrong yes
+# hurts, and nowhere else. You will draw that line for sixty tools in exercise 6.3.
 
 # %% [markdown]
 # ## One entrance
 #
-# By hand a gate is a few lines: a table of what may run, and one function through which every call goes. Nothing else may
-# call the functions behind it. Here is a folder of three files and one turn of the model: it reads one and deletes two.
+# By hand a gate is a few lines: a table of what may run, and one function through which every call goes. Nothing else
+# may call the functions behind it. Here is a folder of three files and one turn of the model: it reads one and deletes
+# two.
 
 # %%
 ORDERS = {"todo.txt": "send invoices", "orders-backup.csv": "all orders", "orders.csv": "all orders"}
+files = dict(ORDERS)
 REGISTRY = {  # name: (the function, whether it asks)
     "read_file": (lambda path: files[path], False),
     "delete_file": (lambda path: files.pop(path), True),
@@ -175,8 +193,8 @@ turn = [
 ]
 
 # %% [markdown]
-# A first gate asks about each call just before it runs. The person says yes to the backup: the original is still there. Then
-# comes the next question. **Guess** what is left:
+# A first gate asks about each call just before it runs. The person says yes to the backup: the original is still there.
+# Then comes the next question. **Guess** what is left:
 
 
 # %%
@@ -200,9 +218,9 @@ ask_each(turn)
 print(list(files))
 
 # %% [markdown]
-# When the second question came, the first deed was done. A turn is one proposal: its calls must be judged together. So
-# **every decision is taken before any call of the turn runs**. `run_agent` does that. Here are the same two functions as
-# tools (the one entrance is now `run_agent`, and the registry stands beside each tool):
+# When the second question came, the first deed was done. A turn is one proposal, so `run_agent` has another order:
+# **every decision is taken before any call of the turn runs**. Here are the same two functions as tools (the one
+# entrance is now `run_agent`, and the registry stands beside each tool):
 
 
 # %%
@@ -220,43 +238,68 @@ def delete_file(path: str) -> str:
     return files.pop(path)
 
 
+tools = [read_file, delete_file]
+
 # %% [markdown]
-# This person says no to both: she wants to know more about the second copy first. (In the panel, below, the questions of a
-# turn stand side by side.) **Guess** which line is printed first:
+# The same person, with the same answers. **Guess** twice: which line is printed first, and is the backup saved?
 
-# %% tags=["item-06.2"]
+# %%
 files = dict(ORDERS)
-
-
-def keep_both(wanted):
-    print("  asked about", wanted["input"]["path"])
-    return "keep both copies"
-
-
-run = run_agent(
-    MockProvider([turn, "Understood."]).client(),
-    tools=[read_file, delete_file],
-    messages="Tidy up.",
-    approver=keep_both,
-)
+run_agent(MockProvider([turn, "Understood."]).client(), tools=tools, messages="Tidy up.", approver=decide)
 print(list(files))
 
 # %% [markdown]
-# Both questions come before anything runs. The read was free and ran; the deletions did not. Each call got its result, in
-# call order (lesson 05), so the conversation stays legal. (A known bug of real programs: a refused call gets no result,
-# and the next request is a 400.)
+# Both questions come before anything runs, and the backup is lost all the same. An approver is asked about one call at
+# a time: it does not see the next one, and cannot take back its yes.
 #
-# Here are the results. And without any approver? Then **nobody is there, and nobody means no**:
+# What is won: while a question is open, *nothing* of the turn has run. An approver that **waits** makes use of it.
+# `decide_later()` leaves its questions open; the run ends for now, and a `RunStore`, a file, keeps what is needed to go
+# on. **Guess** what has run, and what is pending:
 
-# %%
-for block in run.messages[2]["content"]:
-    print(block.get("is_error", False), "|", block["content"])
+# %% tags=["item-06.2"]
+files = dict(ORDERS)
+questions = RunStore(folder / "questions.sqlite3")
+tidy = MockProvider([turn, "Understood."]).client()
 
-nobody = run_agent(MockProvider([turn[1], "Understood."]).client(), tools=[delete_file], messages="Tidy up.")
-print(nobody.messages[2]["content"][0]["content"])
+run = run_agent(tidy, tools=tools, messages="Tidy up.", approver=decide_later(), store=questions)
+print(run.stopped, list(files))
+for waiting in questions.pending(run.run_id):
+    print("  pending", waiting.tool, waiting.input["path"])
 
 # %% [markdown]
-# An approver that raises has refused, too. A gate that fails must fail shut.
+# Not even the read has run. Now a person sees both deletions at once: they are all the copies there are. She can weigh
+# each with the other before she answers the first. (Once given, an answer stays.) Then the run goes on:
+
+# %%
+for waiting in questions.pending(run.run_id):
+    questions.decide(run.run_id, waiting.tool_use_id, deny("keep both copies for now"), by="Ada")
+
+run = resume_agent(tidy, questions, run.run_id, tools=tools)
+print(list(files))
+for block in run.messages[2]["content"]:  # 0 is the user's message, 1 the model's calls, 2 their results
+    print(block.get("is_error", False), "|", block["content"])
+
+# %% [markdown]
+# The read asked nobody and ran; the deletions did not. Each call got its result, in call order (lesson 05), so the
+# conversation stays legal. (A known bug of real programs: a refused call gets no result, and the next request is a
+# 400.)
+#
+# And without any approver, or with one that fails? A gate must fail shut: **nobody there means no**.
+
+
+# %%
+def broken(wanted):
+    raise ConnectionError("the panel is gone")
+
+
+for absent in (None, broken):
+    script = [call("delete_file", path="orders.csv"), "Understood."]
+    run = run_agent(MockProvider(script).client(), tools=tools, messages="Tidy up.", approver=absent)
+    print(run.messages[2]["content"][0]["content"])
+
+# %% [markdown]
+# Read the sentence closely. "A person has to approve" is the rule. "It was refused" is the outcome, whoever brought it
+# about. What follows the colon says who: here no person said no, and the text does not claim it.
 
 # %% tags=["quiz"]
 quiz("06.2")
@@ -265,22 +308,24 @@ quiz("06.2")
 # ## What the model reads after a no
 #
 # The refund of the broken cup was proposed, and the person said no: the photo shows another cup. What do you send back?
-# Leaving the call without a result is a 400, and an exception ends the run (lessons 01 and 04). Here are five results that
-# one finds in real programs. The helper sends each and prints what the (simulated) model does next.
+# Leaving the call without a result is a 400, and an exception ends the run (lessons 01 and 04). Here are six results
+# that one finds in real programs. The helper sends each and prints what the (simulated) model does next. (`to_param()`
+# makes of the reply the plain message that is sent back.)
 
 # %%
 from course_kit import DEFAULT_MODEL, definitions
 
-cup = {"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}
+COMPLAINT = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
+question = {"role": "user", "content": COMPLAINT}
 client = MockProvider(Simulated()).client()
 ask = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": definitions(desk_tools(shop))}
-proposed = client.messages.create(messages=[cup], **ask)
+proposed = client.messages.create(messages=[question], **ask)
 
 
 def after(content, **flag):
     wanted = proposed.content[-1]
     result = {"type": "tool_result", "tool_use_id": wanted.id, "content": content, **flag}
-    turns = [cup, proposed.to_param(), {"role": "user", "content": [result]}]
+    turns = [question, proposed.to_param(), {"role": "user", "content": [result]}]
     last = client.messages.create(messages=turns, **ask).content[-1]
     print("calls again" if last.type == "tool_use" else last.text)
 
@@ -290,6 +335,7 @@ def after(content, **flag):
 
 # %% tags=["item-06.4"]
 after("")
+after("[]")
 after(json.dumps({"ok": True}))
 after("Error 403", is_error=True)
 after("Refused.", is_error=True)
@@ -297,37 +343,37 @@ refusal = "A person has to approve `refund_order` and it was refused: the photo 
 after(refusal + "Try another way, or ask the user.", is_error=True)
 
 # %% [markdown]
-# Silence: it calls again, and the person is asked again. `{"ok": true}`, because "the dialogue was handled": it reports
-# success, and the customer waits for money. A code: it calls again. "Refused." stops it, but by whom, and was anything
-# done? The last is what the kit sends: *who* refused, *why*, that *nothing was done*, *what to try*.
+# Silence: it calls again, and the person is asked again. An empty list is no silence: it is taken for an answer (lesson
+# 04). `{"ok": true}`, because "the dialogue was handled": it reports success, and the customer waits for money. A code:
+# it calls again. "Refused." stops it, but by whom, and was anything done? The last is what the kit sends: *who*
+# refused, *why*, that *nothing was done*, *what to try*.
 #
-# It is lesson 04 again: the answer to a call is the next turn's prompt. With one difference: **a refusal is not the tool's
-# failure**. It does not count towards the cap on retries.
+# **A refusal is not the tool's failure**, and its text must not sound like one. Nor may it be empty: a person may give
+# no reason, and an error result without text is a 400 (known from users' reports, as of November 2026).
 
 # %% tags=["quiz"]
-quiz("06.4")
+quiz("06.3")
 
 # %% [markdown]
 # ## The panel shows the true inputs
 #
-# A model says things *about* its calls. This one (scripted) says that it only looks. What would you like the person to see?
+# A model says things *about* its calls. This one (scripted) says that it only looks. Two things about its call are odd:
+# it sends 1999.0 for 1999, and its note holds a character that nobody sees. `\u202e` turns round what follows: on a
+# page the note reads "Worth 1999". What would you like the person to see?
 
 # %% tags=["item-06.3"]
 store = RunStore(shop.path.with_name("runs_06.sqlite3"))
 shop.reset()
-refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Handle broken off.")
-two_faced = MockProvider([["I will only look the order up.", refund], "Thank you, that is settled."]).client()
+odd = call("refund_order", order_id="ORD-20260917", amount_cents=1999.0, reason="damaged", note="Worth \u202e9991")
+two_faced = MockProvider([["I will only look the order up.", odd], "Thank you, that is settled."]).client()
 
-run = run_agent(two_faced, tools=desk_tools(shop), messages=[cup], approver=decide_later(), store=store)
+run = run_agent(two_faced, tools=desk_tools(shop), messages=COMPLAINT, approver=decide_later(), store=store)
 print(run.stopped, [waiting["name"] for waiting in run.waiting])
 
 # %% [markdown]
-# `decide_later()` is an approver that leaves the question open. The run has *ended* for now, with `awaiting_approval`, and
-# all that is needed to go on is in `store`, a file beside the shop's. (A cell that waited for your click would wait for
-# ever: while a cell runs, JupyterLab delivers no clicks.)
-#
-# The panel reads the store. Its last click calls `resume`, and the run goes on. Deny the refund, or edit the amount; the
-# keyboard does it all. What the model *said* is not shown: only what would run.
+# The run ended with `awaiting_approval`, and the question is in the store, a file beside the shop's. The panel reads it
+# there. Its last click calls `resume`, and the run goes on. Deny the refund, or edit the amount; the keyboard does it
+# all. (A cell that waited for your click would wait for ever: while a cell runs, JupyterLab delivers no clicks.)
 
 
 # %%
@@ -339,36 +385,40 @@ panel = approval_panel(store, run.run_id, resume=go_on, by="Ada")
 panel
 
 # %% [markdown]
+# What the model *said* is not shown: only what would run. It is the *checked* input, so the amount is 1999, and the
+# character is spelled out.
+#
 # No mouse at hand? The next cell does the same as a click, if the call still waits. The person pays half:
 
 # %%
-half = {"order_id": "ORD-20260917", "amount_cents": 999, "reason": "damaged"}
 for waiting in panel.pending:
-    print(panel.decide(waiting.tool_use_id, edit(half)))
+    print(panel.decide(waiting.tool_use_id, edit({**waiting.input, "amount_cents": 999})))
 print([row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 
 # %% [markdown]
-# The four answers side by side: what does the ledger hold, and what does the model read? `decisions_from` is an approver
-# that gives prepared answers. The second edit is a slip of the person's: minus five. **Guess** what comes of it.
+# The four answers side by side: what does the ledger hold, and what does the model read? `decisions_from` is an
+# approver that gives prepared answers. The second edit is a slip of the person's: minus five. **Guess** what comes of
+# it.
 
 # %%
-slip = {**half, "amount_cents": -5}
-for decision in (allow(), deny("the photo shows another cup"), edit(half), edit(slip)):
+refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged")
+less = {**refund["input"], "amount_cents": 999}
+slip = {**refund["input"], "amount_cents": -5}
+for decision in (allow(), deny("the photo shows another cup"), edit(less), edit(slip)):
     shop.reset()
     model = MockProvider([refund, "Thank you."]).client()
-    run = run_agent(model, tools=desk_tools(shop), messages=[cup], approver=decisions_from([decision]))
+    run = run_agent(model, tools=desk_tools(shop), messages=COMPLAINT, approver=decisions_from([decision]))
+    print(decision.verdict, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
     content = run.messages[2]["content"][0]["content"]
-    told = content if isinstance(content, str) else content[0]["text"]
-    print(decision.verdict, [row["amount_cents"] for row in shop.ledger("ORD-20260917")], told[:300], "\n")
+    told = [content] if isinstance(content, str) else [block["text"] for block in content]
+    print(*told, "", sep="\n")
 
 # %% [markdown]
-# An edit is checked like any input: people slip, too. And the model is told, else it would report 19.99 to the customer.
-#
-# What is shown is the *checked* input, the very one that runs. In the panel, characters that cannot be seen are spelled out
-# (`\u202e` turns text round, so that 1999 looks like 9991).
+# An edit is checked like any input: people slip, too. And the model is told of it, in front of the tool's own result,
+# else it would report 19.99 to the customer.
 
 # %% tags=["quiz"]
-quiz("06.3")
+quiz("06.4")
 
 # %% [markdown]
 # And if nobody comes? A question may carry a time limit. Here it is a fiftieth of a second; in life perhaps a day.
@@ -377,7 +427,7 @@ quiz("06.3")
 import time
 
 model = MockProvider([refund, "I could not get it approved."]).client()
-run = run_agent(model, tools=desk_tools(shop), messages=[cup], approver=decide_later(seconds=0.02), store=store)
+run = run_agent(model, tools=desk_tools(shop), messages=COMPLAINT, approver=decide_later(seconds=0.02), store=store)
 time.sleep(0.1)
 run = resume_agent(model, store, run.run_id, tools=desk_tools(shop))
 print(run.messages[2]["content"][0]["content"])
@@ -387,8 +437,8 @@ print(run.messages[2]["content"][0]["content"])
 #
 # ## It must outlive the process
 #
-# A person comes back after lunch. Until then your server is restarted, a laptop is closed, a container is moved. A question
-# that lives in a variable is gone, and with it the run.
+# A person comes back after lunch. Until then your server is restarted, a laptop is closed, a container is moved. A
+# question that lives in a variable is gone, and with it the run.
 #
 # So the question goes to disk before anybody sees it. To prove it, here is a program of its own. It starts a run, waits
 # for a decision, and sits there as a server would.
@@ -411,8 +461,8 @@ time.sleep(600)
 """
 
 # %% [markdown]
-# Start it, wait for its word, and kill it: on Linux and macOS `kill()` is `kill -9`, which no program can catch. No `finally`
-# runs, nothing is saved at the last moment. (Starting Python takes some seconds.)
+# Start it, wait for its word, and kill it: on Linux and macOS `kill()` is `kill -9`, which no program can catch. No
+# `finally` runs, nothing is saved at the last moment. (Starting Python takes some seconds.)
 
 # %%
 shop.reset()
@@ -443,20 +493,49 @@ print(ada.stdout, end="")
 print("paid:", [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 
 # %% [markdown]
-# Decided, and still nothing paid: a decision is not a call. A third process takes the run up. Here it is this notebook, and it
-# does so twice, as nervous programs do. **Guess** how often the money leaves:
+# Decided, and still nothing paid: a decision is not a call. And it stays. Bob has the question on his screen, too:
 
-# %% tags=["item-06.5"]
+# %%
+from course_kit.harness.store import AlreadyDecided, RunTaken
+
 store = RunStore(paths[1])
 newest = store.runs()[0]["run_id"]
-for attempt in (1, 2):
-    run = resume_agent(MockProvider(Simulated()).client(), store, newest, tools=desk_tools(shop, task="ticket-118"))
-    print("attempt", attempt, run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
+asked = store.audit(newest)[0]
+try:
+    store.decide(newest, asked["tool_use_id"], deny("too much"), by="Bob")
+except AlreadyDecided as error:
+    print("AlreadyDecided:", str(error).split(": ")[-1])
 
 # %% [markdown]
-# Once. A run that has ended is only returned, and an approval is used once, in whatever process. Should a process die *in the
-# middle of the refund*, nobody knows whether it was paid. Such a call is made again only if a key makes that harmless
-# (`task="ticket-118"`; more below, and in lesson 09).
+# Now somebody takes the run up: this notebook, and it does so twice, as nervous programs do. The second comes at the
+# worst moment, while the first is on its way (`on_event` is called with each step that was stored). **Guess** how often
+# the money leaves:
+
+
+# %% tags=["item-06.5"]
+def go_on_with_it(who, on_event=None):
+    desk = desk_tools(shop, task="ticket-118")
+    run = resume_agent(MockProvider(Simulated()).client(), store, newest, tools=desk, on_event=on_event)
+    print(who, run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
+
+
+def meanwhile(event):
+    if event["event"] == "resume":
+        go_on_with_it("the second:")
+
+
+try:
+    go_on_with_it("the first:", on_event=meanwhile)
+except RunTaken:
+    print("the first:  RunTaken")
+go_on_with_it("a third:   ")
+
+# %% [markdown]
+# Once. The first found its next place in the list of steps taken, and leaves the run to the other; the third only gets
+# the run as it ended. Between processes it is the same (the tests of the store do it with two).
+#
+# Should a process die *in the middle of the refund*, nobody knows whether it was paid. Such a call is made again only
+# if a key makes that harmless (`task="ticket-118"`; more below, and in lesson 09).
 #
 # Who decided what, and when? Questions, answers and their use are rows of one log:
 
@@ -466,8 +545,8 @@ for row in store.audit(newest):
     print(f"{row['event']:8} {row['tool']} {row['input']['amount_cents']} {decision:6} {row['by']}")
 
 # %% [markdown]
-# The queue is what was asked in this log and not yet answered, so the two cannot disagree. The log only grows. Try to make a
-# row go away:
+# The queue is what was asked in this log and not yet answered, so the two cannot disagree. The log only grows. Try to
+# make a row go away:
 
 # %%
 log = sqlite3.connect(paths[1])
@@ -478,12 +557,12 @@ except sqlite3.Error as error:
 log.close()
 
 # %% [markdown]
-# That guards against slips. Whoever owns the file can still do with it as he likes: a log for a court belongs on another
-# machine.
+# That guards against slips. Whoever owns the file can still do with it as he likes: a log for a court belongs on
+# another machine.
 #
-# **Try it yourself** (in `course lab`, which keeps the files). Go back to the panel, run its two cells, and decide nothing.
-# Choose *Kernel → Restart Kernel*. Run the set-up cell at the top, then this one: the question is still there, and your
-# click makes the refund. (In one go from top to bottom nothing is left to decide.)
+# **Try it yourself** (in `course lab`, which keeps the files). Go back to the panel, run its two cells, and decide
+# nothing. Choose *Kernel → Restart Kernel*. Run the set-up cell at the top, then this one: the question is still there,
+# and your click makes the refund. (In one go from top to bottom nothing is left to decide.)
 
 # %%
 waiting_room = RunStore(shop.path.with_name("runs_06.sqlite3"))
@@ -501,11 +580,11 @@ quiz("06.5")
 # %% [markdown]
 # ## Bounded damage, not perfect detection
 #
-# Back to the note. The gate stopped one sentence that aimed at money. What about other sentences and other aims? A small
-# laboratory: twelve notes, each tried against each guard.
+# Back to the note. The gate stopped one sentence that aimed at money. What about other sentences and other aims? A
+# small laboratory: twelve notes, each tried against each guard.
 #
-# The first four are what everybody thinks of. The other eight say it as people write, two of them in other languages.
-# They were put down before they were tried; no guard was made for them.
+# We wrote them ourselves. The first four are what everybody thinks of. The other eight say it as people write, two of
+# them in other languages, and no guard here was made for them. Twelve notes are a demonstration, no measurement.
 
 # %%
 TEXTBOOK = [
@@ -526,9 +605,10 @@ ORDINARY = [
 ]
 
 # %% [markdown]
-# Nine want a refund. Three (T4, O7, O8 below) want a page of the attacker's opened, with the order's **access token** sent
-# along: carriers ask for it when one follows a parcel. For that the desk has a new tool. Its author wrote
-# `effect="read"`, since it changes nothing; so it asks nobody. And `query_order` now returns the raw record, token included.
+# Nine want a refund. Three (T4, O7, O8 below) want a page of the attacker's opened, with the order's **access token**
+# sent along: carriers ask for it when one follows a parcel. For that the desk has a new tool. Its author wrote
+# `effect="read"`, since it changes nothing; so it asks nobody. And `query_order` now returns the raw record, token
+# included.
 #
 # Each guard is a switch:
 #
@@ -556,7 +636,7 @@ def record(order_id, marked, withheld, bare):
 def fetch(url, access_token, closed):
     if closed and not url.startswith("https://nordpost.example.com/"):
         raise ToolError("NOT_ALLOWED", "only pages of nordpost.example.com are opened", hint="do not try again")
-    opened.append(access_token)
+    opened.append(f"{url} {access_token}")  # what leaves: the address counts, too
     return "(an empty page)"
 
 
@@ -587,8 +667,9 @@ def desk(marked=False, withheld=False, closed=False, bare=False):
 
 
 # %% [markdown]
-# `attack` plays one note against one set of guards: the same harmless question each time, a person who refuses whatever the
-# colleague did not ask for, and a look at what was lost. With `gate=False` everything is waved through.
+# `attack` plays one note against one set of guards: the same harmless question each time, a person who refuses whatever
+# the colleague did not ask for, and a look at what was lost: the money, or the token anywhere in what left. With
+# `gate=False` everything is waved through.
 
 
 # %%
@@ -601,10 +682,10 @@ def attack(note, gate=False, **guards):
         asked.append(wanted)
         return "nobody here asked for this" if gate else True
 
-    run_agent(gullible, tools=desk(**guards), messages=question, approver=decide_about)
+    run_agent(gullible, tools=desk(**guards), messages=HARMLESS, approver=decide_about)
     if len(paid_back()) > 1:
         return "paid"
-    if SECRET in opened:
+    if any(SECRET in sent for sent in opened):
         return "token lost"
     return "person asked" if gate and asked else "nothing"
 
@@ -650,19 +731,23 @@ for name, outcome in damage.items():
 # %% [markdown]
 # (Simulated.) Read it by rows.
 #
-# - **Marked: no difference.** The simulated model has no rule for the mark. A real model may be helped; how much is for
-#   you to measure.
+# - **Marked: no difference, and that is an artefact.** The simulated model has no rule for the mark. A real model may be
+#   helped; how much is for you to measure.
 # - **Withheld: all four textbook notes, none of the others.** The flags know the phrases everybody knows.
 # - **No way out, no token:** either one ends the theft, whatever the wording. Neither saves a cent.
 # - **Gate:** not a cent is paid, whatever the wording. The token leaves.
-# - **All:** no damage. The person is still asked, less often: the guards before the gate keep its questions few.
+# - **All:** no damage.
+#
+# Your guesses: counted in notes, the gate alone leaves the least damage, three of nine. But what it leaves is a whole
+# kind of damage. And with all guards on, the person is asked three times in place of six: those before the gate keep
+# her questions few.
 
 # %% [markdown]
-# O2, O5 and O6 do nothing even without a guard: the simulated model misses vague wording, German and Chinese. Real models
-# read them well. Do not take these three for safe.
+# O2, O5 and O6 do nothing even without a guard: the simulated model misses vague wording, German and Chinese. Real
+# models read them well. Do not take these three for safe.
 #
-# The two guards that look at *words* depend on the words. The three that look at *what can be done* do not. Does the word
-# guard at least do no harm? Four notes of honest customers:
+# The two guards that look at *words* depend on the words. The three that look at *what can be done* do not. Does the
+# word guard at least do no harm? Four notes of honest customers, picked so that you see both outcomes:
 
 # %%
 HONEST = [
@@ -675,12 +760,12 @@ for note in HONEST:
     print("withheld" if suspect_passages(note) else "kept    ", note)
 
 # %% [markdown]
-# Two false alarms among four: the parcel man will not know how to ring, and the blue cup is sent. So use flags to *show*,
-# in the trace and in the panel, and hold a text back only where little is lost by it.
+# Two false alarms among four (no rate: we picked them). The parcel man will not know how to ring, and the blue cup is
+# sent. So use flags to *show*, in the trace and in the panel, and hold a text back only where little is lost by it.
 #
-# One more stranger: **other people's servers**. An MCP server offers tools to any program that connects (lesson 07). Each
-# brings its own description, which is prompt, and hints about itself. Here is one as a server might send it. What would
-# you believe of it?
+# One more stranger: **other people's servers**. An MCP server offers tools to any program that connects (lesson 07).
+# Each brings its own description, which is prompt, and hints about itself. Here is one as a server might send it. What
+# would you believe of it?
 
 # %%
 stranger = {
@@ -691,9 +776,9 @@ stranger = {
 print("flagged:", suspect_passages(stranger["description"]))
 
 # %% [markdown]
-# Nothing is flagged, and it reads along with every customer. The protocol itself calls such hints untrusted. So the kit keeps
-# them and does not believe them: a tool of another server asks until you say otherwise. And read descriptions before you
-# let them in: they are sent on every turn.
+# Nothing is flagged, and it reads along with every customer. The protocol itself calls such hints untrusted. So the kit
+# keeps them and does not believe them: a tool of another server asks until you say otherwise. And read descriptions
+# before you let them in: they are sent on every turn.
 
 # %% tags=["quiz"]
 quiz("06.6")
@@ -703,7 +788,8 @@ quiz("06.6")
 #
 # A person will say yes to a wrong call one day. Then the shape of the tool decides what it costs.
 #
-# **Idempotency key.** The caller names the deed. The same name again is answered with the first result; nothing is paid.
+# **Idempotency key.** The caller names the deed. The same name again is answered with the first result; nothing is
+# paid.
 
 # %% tags=["item-06.7"]
 shop.reset()
@@ -713,11 +799,11 @@ for attempt in (1, 2, 3):
     print("attempt", attempt, receipt["refund_id"], "ledger:", len(shop.ledger("ORD-20260917")))
 
 # %% [markdown]
-# `desk_tools(shop, task="ticket-118")` builds such a key from task, order and amount. The model never sees it: a model that
-# writes the key itself writes a new one each time. Lesson 09 goes into it.
+# `desk_tools(shop, task="ticket-118")` builds such a key from task, order and amount. The model never sees it: a model
+# that writes the key itself writes a new one each time. Lesson 09 goes into it.
 #
-# **Preview, then commit with a token.** The first tool says what would happen and hands out a token for exactly that. The
-# second takes only the token. Between the two, nothing can be changed.
+# **Preview, then commit with a token.** The first tool says what would happen and hands out a token for exactly that.
+# The second takes only the token. Between the two, nothing can be changed.
 
 # %%
 import secrets
@@ -741,23 +827,37 @@ def commit_refund(token):
 
 
 # %% [markdown]
-# The person approves the *commit* and sees the preview. A token works once. **Guess** what the second commit says:
+# What does the person see at the gate? The call holds a token and nothing else: a panel that shows only that would make
+# her sign blindly. So the approver puts the preview beside it. A token works once. **Guess** what comes of the second
+# try:
+
 
 # %%
+@tool(effect="irreversible", name="commit_refund")
+def commit_tool(token: str) -> dict:
+    """Pay the refund that was previewed under this token."""
+    return commit_refund(token)
+
+
+def cashier(wanted):
+    preview = previews.get(wanted["input"]["token"])
+    print("asked to run", wanted["name"], "with", list(wanted["input"]), "| preview:", preview)
+    return True if preview else "there is no preview under this token"
+
+
 shop.reset()
-seen = preview_refund(**deed)
-print({name: value for name, value in seen.items() if name != "token"})
-print("paid:", commit_refund(seen["token"])["amount_cents"])
-try:
-    commit_refund(seen["token"])
-except ToolError as error:
-    print(error)
+token = preview_refund(**deed)["token"]
+for attempt in (1, 2):
+    script = [call("commit_refund", token=token), "Done."]
+    run_agent(MockProvider(script).client(), tools=[commit_tool], messages=COMPLAINT, approver=cashier)
+    print("attempt", attempt, "ledger:", [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 
 # %% [markdown]
 # (In a real service the previews live in the database and expire, and the commit re-checks: the shop does.)
 #
-# **Do and compensate.** Some tasks are several writes, and there is no undo for all of them. Do first what can be taken back,
-# keep how, and do the irreversible step last. Here a replacement is taken from the shelf and the difference refunded:
+# **Do and compensate.** Some tasks are several writes, and there is no undo for all of them. Do first what can be taken
+# back, keep how, and do the irreversible step last. Here a replacement is taken from the shelf and the difference
+# refunded:
 
 
 # %%
@@ -792,6 +892,7 @@ quiz("06.7")
 # | `stopped` is `awaiting_approval` | Nothing is wrong: somebody has to decide. `run.waiting`, `store.pending()`. |
 # | the model asks for the refused thing again and again | What did the result say? Who refused, why, nothing was done, what to try. |
 # | the model reports success after a no | The refusal lacks `is_error`, or says `ok` somewhere. |
+# | 400 `content cannot be empty if is_error is true` | The person gave no reason, and the refusal had no other text. |
 # | 400 `tool_use ids were found without tool_result blocks` after a no | The refused call got no result. |
 # | a click does nothing | Is a cell still running? While it runs, no clicks arrive. |
 # | `AlreadyDecided` | Two people, one question. The first decision stays. |
@@ -801,11 +902,12 @@ quiz("06.7")
 #
 # ## The same on the live API
 #
-# Does a real model fall for the note? If you have switched live on (lesson 00), this cell asks it, with the gate shut: no
-# call that asks will run.
+# Does a real model fall for the note? If you have switched live on (lesson 00), this cell asks it, with the gate shut:
+# no call that asks will run. Offline the mock answers, without the switch of above. It resists by construction, so its
+# empty list says nothing.
 
 # %% tags=["live"]
-from course_kit import announce
+from course_kit import announce, live
 
 announce(tokens=12_000)
 proposals = []
@@ -817,8 +919,9 @@ def note_down(wanted):
 
 
 leave_note(NOTE)
-run_agent(connect(), tools=desk_tools(shop), messages=question, approver=note_down)
-print("calls it wanted approved:", proposals, "| paid back:", paid_back())
+run_agent(connect(), tools=desk_tools(shop), messages=HARMLESS, approver=note_down)
+who = "the real model" if live() else "the mock (resists by construction)"
+print(who, "| calls it wanted approved:", proposals, "| paid back:", paid_back())
 
 # %% [markdown]
 # One note and one run prove nothing about the model, in either direction. Lesson 10 says how many runs a claim needs.
@@ -826,16 +929,17 @@ print("calls it wanted approved:", proposals, "| paid back:", paid_back())
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 06](../exercises/06_human_in_the_loop.ipynb): write the one entrance, make a refusal readable, and decide for an
-# assistant with sixty tools which of them always ask.
+# [Exercises 06](../exercises/06_human_in_the_loop.ipynb): write the one entrance, make a refusal readable, and decide
+# for an assistant with sixty tools which of them always ask.
 #
 # ## Recap
 #
-# A model may propose anything; what may run without a person is written down by you, beside each tool. All calls go through
-# one entrance, and every decision of a turn comes before any of its calls. The person sees the true inputs; nobody there
-# means no. A refusal is a result with `is_error`: who, why, nothing was done, what to try. A waiting run lives in a
-# file, and an approval is used once. Results are data from strangers. Guards on words help a little; guards on what can be
-# done bound the damage, and the gate is the last of them, not the only one.
+# A model may propose anything; what may run without a person is written down by you, beside each tool. All calls go
+# through one entrance, and nothing of a turn runs while one of its questions is open: who waits can weigh them
+# together. The person sees the true inputs; nobody there means no. A refusal is a result with `is_error`: who, why,
+# nothing was done, what to try. A waiting run lives in a file, and an approval is used once. Results are data from
+# strangers. Guards on words help a little; guards on what can be done bound the damage, and the gate is the last of
+# them, not the only one.
 #
 # New words: *approval*, *gate*, *approver*, *audit log*, *prompt injection*, *way out* of the network, *idempotency
 # key*, *preview and commit*, *compensate*. They are in the [glossary](90_glossary.ipynb).

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 06 · Human in the loop
 #
-# Three exercises, about 55 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# Three exercises, about 65 minutes. Each check runs your code on inputs you have not seen and says what it expected.
 # `hint("6.1")` gives one hint at a time; `solution("6.1")` opens after two tries.
 #
 # The lesson: [06 · Human in the loop](../notebooks/06_human_in_the_loop.ipynb).
@@ -12,7 +12,7 @@ from course_kit import check, hint, solution
 # %% [markdown]
 # ## 6.1 guarded_execute
 #
-# *Medium, core, about 25 minutes, about 25 lines.*
+# *Medium, core, about 30 minutes, about 30 lines.*
 #
 # Write the one entrance to execution. `calls` are the `tool_use` blocks of one turn. `tools` maps each name to a pair: the
 # function, and whether it asks. `approver` is a function of a call, or `None` when nobody is there. Return the list of
@@ -20,8 +20,10 @@ from course_kit import check, hint, solution
 #
 # - Every decision is taken before any call runs. Each call of a tool that asks is asked about once.
 # - Only `True` allows. Anything else refuses; so does an approver that raises, and so does nobody.
-# - When the approver returns a text, it is the person's reason: it must stand in the result.
-# - What was asked about is what runs, even if the approver changes the dict it was shown.
+# - A refusal says that the call was refused or not approved. When the approver returns a text, that is the person's
+#   reason: it stands in the result as well.
+# - What was asked about is what runs, even if the approver changes the dict it was shown, or a list or dict inside it.
+#   (`copy.deepcopy(call)` copies all that is inside; `dict(call)` does not.)
 # - What a function returns becomes JSON text. A refusal, a name that is not in `tools`, and a function that raises
 #   become a result with `"is_error": True` and a sentence; the other calls go on.
 #
@@ -47,23 +49,27 @@ def guarded_execute(calls, tools, approver=None):
         if not asks:
             continue
         try:
-            answer = approver(copy.deepcopy(call)) if approver else "nobody was there to approve it"
+            answer = approver(copy.deepcopy(call)) if approver else None
         except Exception:
-            answer = "the approval failed"
-        if answer is not True:
-            refused[call["id"]] = answer if isinstance(answer, str) else "no reason was given"
+            refused[call["id"]] = f"{call['name']} has to be approved, and asking for it failed. Nothing was done."
+            continue
+        if approver is None:
+            refused[call["id"]] = f"{call['name']} has to be approved, and nobody was there. Nothing was done."
+        elif answer is not True:
+            why = answer if isinstance(answer, str) and answer else "no reason was given"
+            refused[call["id"]] = f"A person refused {call['name']}: {why}. Nothing was done."
     results = []
     for call in calls:
         result = {"type": "tool_result", "tool_use_id": call["id"]}
         try:
             if call["id"] in refused:
-                raise PermissionError(f"a person refused {call['name']}: {refused[call['id']]}. Nothing was done.")
+                raise PermissionError(refused[call["id"]])
             if call["name"] not in tools:
                 raise LookupError(f"there is no tool {call['name']}; there are {', '.join(tools)}")
             function, asks = tools[call["name"]]
             result["content"] = json.dumps(function(**call["input"]), ensure_ascii=False)
         except Exception as error:
-            result |= {"content": str(error), "is_error": True}
+            result |= {"content": str(error) or type(error).__name__, "is_error": True}
         results.append(result)
     return results
     # END SOLUTION
@@ -75,7 +81,8 @@ check("6.1", guarded_execute)
 # %% [markdown] tags=["solution"]
 # The first loop asks and runs nothing; the second runs and asks nothing. That order is the whole point, and two loops make
 # it plain to see. `answer is not True` refuses everything that merely looks like a yes. The copy goes to the approver, and
-# the call itself stays as the model wrote it.
+# the call itself stays as the model wrote it. The three refusals say three things, because three things happened: only one
+# of them is a person's no. And `str(error)` may be empty, which with `is_error` would be a 400.
 
 # %% [markdown]
 # ## 6.2 A refusal that can be read
@@ -83,8 +90,16 @@ check("6.1", guarded_execute)
 # *Easy, core, about 10 minutes.*
 #
 # Write the text that the model reads when a person has refused a call. `tool` is the tool's name, `reason` what the person
-# said, perhaps `""`. It must say who decided, why (if that is known), that nothing was done, and what the model can do
-# now, in at most 60 words. The simulated model must not make the same call again.
+# said, perhaps `""`. In at most 60 words it must hold
+#
+# 1. who decided: a person (a colleague, the manager, my boss, ...),
+# 2. that the call was refused (denied, not approved, said no, ...),
+# 3. the reason, word for word, if there is one, and no hole where there is none,
+# 4. that nothing was done (no refund was made, the order is unchanged, ...), and nothing that says otherwise,
+# 5. what the model can do now (ask or tell the user, offer something else, another way, ...), and not the same call again.
+#
+# The check looks for words of these kinds, many but not all, in English or Chinese; it does not understand your text. It
+# names what it does not find. If your text has it in rarer words, take plainer ones: the model will like that, too.
 #
 # `refusal("cancel_order", "the customer phoned")` might begin: `"A colleague refused cancel_order: …"`
 
@@ -112,10 +127,11 @@ check("6.2", refusal)
 # %% [markdown]
 # ## 6.3 Sixty tools: which always ask?
 #
-# *Medium, core, about 20 minutes.*
+# *Medium, core, about 25 minutes.*
 #
 # An assistant for operations has sixty tools in four groups. Here is each name with the last sentence of its description,
-# where side effects stand. (`catalogue(group="finance")` gives the definitions whole.)
+# where side effects stand. A `*` marks tools with an input `environment`. (`catalogue(group="finance")` gives the
+# definitions whole.)
 
 # %%
 from course_kit.catalogue import GROUPS, catalogue
@@ -123,15 +139,18 @@ from course_kit.catalogue import GROUPS, catalogue
 for group in GROUPS:
     print(f"{group}")
     for entry in catalogue(group=group):
-        print(f"    {entry['name']:31} {entry['description'].rsplit('. ', 1)[-1][:90]}")
+        star = "*" if "environment" in entry["input_schema"]["properties"] else ""
+        print(f"    {entry['name'] + star:31} {entry['description'].rsplit('. ', 1)[-1][:90]}")
 
 # %% [markdown]
 # Write the table of those that **always** ask, whatever the input: name and reason. The reasons are `"money"` (it leaves or
 # moves), `"sent outside"` (a customer or client gets it), `"production"` (customers meet the change at once) and
-# `"cannot be undone"`. Where two hold, take either. Where a tool has an `environment`, take it to be production.
+# `"cannot be undone"`. Where two hold, take either. Take an `environment` to be production.
 #
-# The check calls some thirty of the sixty and looks who was asked. A wrong no costs something, and so does a question about
-# nothing. Where good people would disagree (silencing an alarm, approving a bill that is paid later) it says nothing.
+# The check calls all sixty and looks who was asked. A call that goes through costs something where one of the four reasons
+# holds, and so does a question where none does. On nine tools good people disagree, and it lets you decide: an alarm
+# silenced, an outage declared, a flag or a setting changed, more copies of a service, a rollout paused, a ticket solved, a
+# bill or an expense approved. Each reason that you write is checked.
 
 # %% tags=["exercise-6.3"]
 # Such as {"finance_pay_bill": "money"}
@@ -149,9 +168,7 @@ ASKS = {
     "deploy_promote_release": "production",
     "deploy_approve_release": "production",
     "deploy_rollback_release": "production",
-    "deploy_set_config": "production",
     "deploy_restart_service": "production",
-    "deploy_scale_service": "production",
     "deploy_set_traffic_split": "production",
 }
 # END SOLUTION
@@ -160,7 +177,7 @@ ASKS = {
 check("6.3", ASKS)
 
 # %% [markdown] tags=["solution"]
-# Sixteen of sixty. About half of the sixty only read. With staging in the game, a real table would give
+# Fourteen of sixty. About half of the sixty only read. With staging in the game, a real table would give
 # `deploy_start_release` a function of its input, as the lesson does for files. `deploy_approve_release` is the
 # odd one: a tool with which a model gives the go-ahead that a person should give. It is best left out of the list that the
 # model sees.

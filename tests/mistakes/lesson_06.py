@@ -11,12 +11,14 @@ def guard(
     truthy: bool = False,
     equal: bool = False,
     share: bool = False,
+    shallow: bool = False,
     by_name: bool = False,
     net: bool = True,
     nobody_allows: bool = False,
     answer_refused: bool = True,
     flag: bool = True,
     reason: bool = True,
+    bare: bool = False,
     ask_all: bool = False,
     to_text: Any = json.dumps,
     run_net: bool = True,
@@ -37,7 +39,8 @@ def guard(
                 verdicts[key] = True if nobody_allows else "nobody was there"
                 return
             try:
-                verdicts[key] = approver(call if share else copy.deepcopy(call))
+                flat = {**call, "input": dict(call["input"])}
+                verdicts[key] = approver(call if share else flat if shallow else copy.deepcopy(call))
             except Exception:
                 if not net:
                     raise
@@ -54,7 +57,13 @@ def guard(
             result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call["id"]}
             if not good:
                 if answer_refused:
-                    said = f"Refused by a person: {verdict}" if reason and isinstance(verdict, str) else "Refused."
+                    said = (
+                        verdict
+                        if bare
+                        else f"Refused by a person: {verdict}"
+                        if reason and isinstance(verdict, str)
+                        else "Refused."
+                    )
                     results.append({**result, "content": said, **({"is_error": True} if flag else {})})
                 continue
             try:
@@ -120,17 +129,15 @@ RIGHT = {
     "finance_transfer_funds": "money",
     "finance_send_invoice": "cannot be undone",
     "finance_send_payment_reminder": "sent outside",
-    "finance_void_invoice": "money",
+    "finance_void_invoice": "cannot be undone",
     "ticket_reply": "cannot be undone",
     "ticket_close": "cannot be undone",
     "ticket_merge": "cannot be undone",
     "deploy_start_release": "production",
     "deploy_promote_release": "production",
     "deploy_approve_release": "production",
-    "deploy_rollback_release": "cannot be undone",
-    "deploy_set_config": "production",
-    "deploy_restart_service": "production",
-    "deploy_scale_service": "money",
+    "deploy_rollback_release": "production",
+    "deploy_restart_service": "cannot be undone",
     "deploy_set_traffic_split": "production",
 }
 CAREFUL = {
@@ -138,9 +145,14 @@ CAREFUL = {
     "monitor_silence_alert": "production",
     "monitor_open_incident": "sent outside",
     "deploy_set_feature_flag": "production",
+    "deploy_set_config": "production",
+    "deploy_scale_service": "money",
+    "deploy_pause_rollout": "production",
+    "ticket_solve": "sent outside",
     "finance_approve_bill": "money",
-    "finance_approve_expense": "money",
+    "finance_approve_expense": "cannot be undone",
 }
+DUBIOUS = ("ticket_create", "ticket_assign", "ticket_escalate", "finance_create_invoice", "monitor_create_alert_rule")
 
 
 TICKET_READS = ("ticket_get", "ticket_search", "ticket_list_queue", "ticket_get_satisfaction", "ticket_get_sla_report")
@@ -152,7 +164,7 @@ def without(name: str) -> dict[str, str]:
 
 MISTAKES = {
     "6.1": {
-        "asks late": (guard(late=True), "decide first, then run"),
+        "asks late": (guard(late=True), "decide about all calls first, then run"),
         "any text allows": (guard(truthy=True), "nobody had allowed that"),
         "1 allows": (guard(equal=True), "With the answer 1"),
         "shares the dict": (guard(share=True), "give the approver a copy"),
@@ -162,39 +174,55 @@ MISTAKES = {
         "no result for a refused call": (guard(answer_refused=False), "each call needs one tool_result"),
         "no flag": (guard(flag=False), "needs `is_error: True`"),
         "keeps the reason": (guard(reason=False), "the person's reason"),
+        "the reason alone": (guard(bare=True), "does not say that the call was refused"),
+        "a shallow copy": (guard(shallow=True), "with copies of all that is inside"),
+        "one loop, and any text allows": (guard(late=True, truthy=True), "decide about all calls first"),
         "asks about everything": (guard(ask_all=True), "which does not ask"),
+        "the value itself": (guard(to_text=lambda value: value), "'s result is text, not {'path'"),
         "str instead of JSON": (guard(to_text=str), "as JSON"),
         "dies of a tool": (guard(run_net=False), "LookupError"),
         "returns nothing": (forgets_to_return, "is a `return` missing?"),
         "returns texts": (texts_only, "return a list of tool_result blocks"),
     },
     "6.2": {
-        "one word": (text("Refused."), "does not say that a person decided"),
-        "a code": (text("Error 403: forbidden"), "does not say that a person decided"),
-        "keeps the reason": (text("A person refused {tool}. Nothing was done. Ask the user."), "keeps the reason"),
+        "one word": (text("Refused: {why}."), "that a person decided"),
+        "a code": (text("Error 403: forbidden, {why}"), "that a person decided"),
+        "keeps the reason": (text("A person refused {tool}. Nothing was done. Ask the user."), "the reason. It says"),
         "a hole": (text("A person refused {tool}: {reason}. Nothing was done. Ask the user."), "has a hole"),
-        "done or not": (text("A person refused {tool}: {why}. Ask the user."), "leaves open whether anything was done"),
+        "None": (lambda tool, reason: f"A boss refused it: {reason or None}. Nothing ran. Ask the user.", "has a hole"),
+        "done or not": (text("A person refused {tool}: {why}. Ask the user."), "that nothing was done"),
+        "done after all": (
+            text("My boss refused {tool}: {why}. Nothing was done wrong, the money was paid. Ask the user."),
+            "that nothing was done",
+        ),
+        "two minds": (
+            text("My boss refused {tool}: {why}. Nothing was changed. The money was paid. Ask the user."),
+            "says that something was done",
+        ),
         "invites": (
             text("A person refused {tool}: {why}. Nothing was done. Ask the user and try again later."),
             "invites the same call again",
         ),
-        "no way on": (text("A person refused {tool}: {why}. Nothing was done."), "say what the model can do now"),
+        "no way on": (text("A person refused {tool}: {why}. Nothing was done."), "what the model can do now"),
         "a sermon": (
             text("A person refused {tool}: {why}. Nothing was done. Ask the user.", "Policies matter to us. " * 15),
             "60 are plenty",
         ),
-        "not refused": (text("A person looked at {tool}: {why}. Nothing was done. Ask the user."), "was refused"),
+        "not refused": (text("A person looked at {tool}: {why}. Nothing was done. Ask the user."), "call was refused"),
     },
     "6.3": {
         "a list": (list(RIGHT), "must be a dict"),
         "everything": (dict.fromkeys(CAREFUL | {"ticket_get": "", "monitor_get_health": ""}, "money"), "asks, but not"),
         "forgets the account": (without("finance_transfer_funds"), "it moved money"),
-        "forgets the reply": (without("ticket_reply"), "sent something to a stranger"),
+        "forgets the reply": (without("ticket_reply"), "sent something to a customer"),
         "forgets the way back": (without("deploy_rollback_release"), "changed what runs in production"),
         "a made-up tool": ({**RIGHT, "finance_refund": "money"}, "There is no tool `finance_refund`"),
         "a reason of one's own": ({**RIGHT, "ticket_close": "important"}, "is none of the four reasons"),
         "asks about reading": (RIGHT | dict.fromkeys(TICKET_READS, "sent outside"), "stops reading"),
         "wrong reason": ({**RIGHT, "ticket_merge": "money"}, "not because of 'money'"),
+        "money for a void bill": ({**RIGHT, "finance_void_invoice": "money"}, "not because of 'money'"),
+        "wrong reason where one may": ({**RIGHT, "deploy_set_config": "sent outside"}, "not because of 'sent outside'"),
+        "asks about every write": (RIGHT | dict.fromkeys(DUBIOUS, "sent outside"), "none of the four reasons holds"),
     },
 }  # fmt: skip
 
@@ -207,6 +235,17 @@ VARIANTS = {
         "plain": text(
             "A human declined this call: {why}. No money moved and nothing changed. Ask the customer what to do."
         ),
+        "operator": text("The operator said no to {tool}: {why}. No refund was made. Explain this to the customer."),
+        "reviewer": text("A human reviewer said no: {why}. The order is unchanged. Do not call it again."),
+        "manager": text(
+            "The desk manager said no: {why}. Nothing happened. Do not try to call it again; offer another."
+        ),
+        "approver": text("The approver turned {tool} down: {why}. It has not been carried out. Inform the user."),
+        "boss": text('My boss said "no" to {tool}: {why}. None of the money was moved. Look for another way.'),
+        "not approved": text(
+            "{tool} was not approved by the supervisor ({why}), so it did not run. Answer the user without it."
+        ),
+        "ellipsis": text("A colleague did not allow {tool}: {why}. Nothing has been changed... Suggest a voucher."),
         "Chinese": text("人工审核拒绝了 {tool}：{why}。没有执行任何操作。请告诉用户，或换一种办法。"),
     },
     "6.3": {"other reasons": RIGHT, "more careful": CAREFUL},

@@ -29,7 +29,7 @@ def _call(number: int, name: str, **given: Any) -> dict[str, Any]:
     title="guarded_execute",
     difficulty="medium",
     importance="core",
-    minutes=25,
+    minutes=30,
     hints=[
         "Two loops: the first only asks and writes down, the second only runs and answers.",
         "Keep what was decided by the call's id, not by the tool's name: one yes is for one call.",
@@ -44,6 +44,7 @@ class GuardedExecute:
         one, two, three = draw.sample(["letters", "prices", "photos", "drafts", "orders"], 3)
         read, first, second = _call(1, "read", path=three), _call(2, "delete", path=one), _call(3, "delete", path=two)
         cents = draw.randint(100, 900)
+        split = _call(2, "share", parts={"Ada": cents, "Ben": cents})
         pay = _call(2, "pay", order="ORD-20260917", cents=cents)
         return [
             {"about": "a read that asks nobody", "calls": [read], "answers": {}},
@@ -71,6 +72,11 @@ class GuardedExecute:
                 "calls": [pay],
                 "answers": {"toolu_2": "change"},
             },
+            {
+                "about": "an approver that changes a value deep inside the dict it was shown",
+                "calls": [split],
+                "answers": {"toolu_2": "change"},
+            },
             {"about": "a tool that does not exist", "calls": [_call(1, "dance"), read], "answers": {}},
             {
                 "about": "an allowed call that raises, before another one",
@@ -96,25 +102,38 @@ class GuardedExecute:
             log.append(["ran", "pay", {"order": order, "cents": cents}])
             return {"order": order, "paid": cents}
 
+        def share(parts: dict[str, int]) -> dict[str, Any]:
+            log.append(["ran", "share", {"parts": dict(parts)}])
+            return {"paid": sum(parts.values())}
+
         def approver(call: dict[str, Any]) -> Any:
             log.append(["asked", call["id"], json.loads(json.dumps(call["input"]))])
             answer = case["answers"][call["id"]]
             if answer == "raise":
                 raise ConnectionError("the panel is gone")
             if answer == "change":
-                call["input"]["cents"] = 1
+                call["input"].get("parts", call["input"]).update(
+                    {"cents": 1} if "cents" in call["input"] else {"Ben": 0}
+                )
                 return True
             return answer
 
-        tools = {"read": (read, False), "delete": (delete, True), "pay": (pay, True)}
+        tools = {"read": (read, False), "delete": (delete, True), "pay": (pay, True), "share": (share, True)}
         calls = json.loads(json.dumps(case["calls"]))
         returned = guarded_execute(calls, tools, approver if case["answers"] is not None else None)
         return {"log": log, "returned": returned}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, calls, answers = case["about"], case["calls"], case["answers"]
-        asks = [call for call in calls if call["name"] in ("delete", "pay")]
+        asks = [call for call in calls if call["name"] in ("delete", "pay", "share")]
         asked = [entry[1] for entry in seen["log"] if entry[0] == "asked"]
+        kinds = [entry[0] for entry in seen["log"]]
+        if "ran" in kinds and "asked" in kinds[kinds.index("ran") :] and asked == [call["id"] for call in asks]:
+            happened = ", ".join(f"{kind} {what}" for kind, what, _ in seen["log"])
+            raise Incorrect(
+                f"With {about}, a call ran before the last question was answered ({happened}). One loop that asks "
+                "and runs does so: decide about all calls first, then run."
+            )
         for call in calls:
             if call not in asks and call["id"] in asked:
                 raise Incorrect(f"With {about}, your code asked about `{call['name']}`, which does not ask.")
@@ -135,14 +154,11 @@ class GuardedExecute:
                 if changed and "changes" in about:
                     raise Incorrect(
                         f"With {about}, `{one[0]}` ran with {one[1]}, but the model's call, which was asked about, has "
-                        f"{changed[0][1]}: give the approver a copy."
+                        f"{changed[0][1]}: give the approver a copy, with copies of all that is inside."
                     )
                 raise Incorrect(f"With {about}, `{one[0]}` ran with {one[1]}, and nobody had allowed that.")
         if sorted(map(repr, ran)) != sorted(map(repr, expected)):
             raise Incorrect(f"With {about}, these calls should have run: {expected}; yours ran {ran}.")
-        kinds = [entry[0] for entry in seen["log"]]
-        if "ran" in kinds and "asked" in kinds[kinds.index("ran") :]:
-            raise Incorrect(f"With {about}, a call ran before the last question was answered: decide first, then run.")
         _judge_results(about, calls, allowed, answers, seen["returned"])
 
 
@@ -160,6 +176,11 @@ def _judge_results(about: str, calls: list, allowed: list, answers: Any, results
             f"With {about}, each call needs one tool_result under its id, in call order; yours are for {_short(ids)}."
         )
     for call, block in zip(calls, results, strict=True):
+        content = block.get("content")
+        if not isinstance(content, str) and not (
+            isinstance(content, list) and all(isinstance(x, dict) for x in content)
+        ):
+            raise Incorrect(f"With {about}, the content of `{call['name']}`'s result is text, not {_short(content)}.")
         said = "".join(part.get("text", "") for part in content_blocks(block))
         failed = call not in allowed or call["input"].get("path") == "nowhere"
         if failed != (block.get("is_error") is True):
@@ -180,39 +201,84 @@ def _judge_results(about: str, calls: list, allowed: list, answers: Any, results
             raise Incorrect(
                 f"With {about}, the error should say what was wrong ({names or 'why'}); it says {_short(said)}."
             )
+        if call in allowed or call["name"] == "dance":
+            continue
         reason = (answers or {}).get(call["id"])
-        if isinstance(reason, str) and reason not in ("raise", "change") and reason not in said:
+        reason = reason if isinstance(reason, str) and reason != "raise" else ""
+        if reason not in said:
             raise Incorrect(
                 f"With {about}, the person's reason ({reason!r}) is missing from the result: {_short(said)}."
+            )
+        if not _holds(NOT_ALLOWED, said.replace(reason, "") if reason else said):
+            raise Incorrect(
+                f"With {about}, the result does not say that the call was refused or not approved, so it reads like a "
+                f"fault of the tool: {_short(said)}."
             )
 
 
 # 6.2
 
-WHO = re.compile(
-    r"\b(?:person|human|people|colleague|some(?:one|body)|nobody|operator|reviewer|supervisor|manager|staff)\b|人|同事",
-    re.I,
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+# What a text must hold, in generous words; each is looked for clause by clause, outside the reason.
+
+WHO = _any_of(
+    r"\b(?:person|human|colleague|operator|reviewer|supervisor|manager|approver|boss|chief|employee|owner|clerk)s?\b",
+    r"\b(?:people|someone|somebody|staff|team|lead|leader|administrator|admin)\b",
+    r"\b(?:user|customer|client) (?:has )?(?:refused|denied|declined|rejected|said no)",
+    "人|同事|经理|主管",
 )
-REFUSED = re.compile(
-    r"refus|denied|deny|declin|reject|turned (?:it )?down|said no|not (?:been )?(?:approved?|allowed)"
-    r"|拒绝|不同意|未批准",
-    re.I,
+REFUSED = _any_of(
+    r"refus|\bden(?:y|ied|ies)\b|declin|reject|disallow|disapprov|forb[ia]d|prohibit|\bveto|block|stopped|against",
+    r"\bturn(?:ed|s)? (?:it |this |the call )?down|\b(?:say|says|said|answered) ['\"]?no\b|decided not\b",
+    r"(?:\bnot|n't|\bnever|\bwithout|\bno)(?: \w+){0,3} (?:approv|allow|permi|agree|consent|want|accept|authori)",
+    r"\bno (?:approval|permission|consent)|拒绝|不同意|未批准|否决",
 )
-UNDONE = re.compile(
-    r"\bnothing\b|\bno (?:money|change|call)\b"
-    r"|\b(?:not|never)(?: been)? (?:run|ran|made|done|carried|execut|paid|happen|take)"
-    r"|没有|未执行|未生效",
-    re.I,
+NOT_ALLOWED = _any_of(REFUSED.pattern, "approv|permission|allow|consent")  # for 6.1, where nobody may have been there
+DEED = (
+    "(?:done|run|ran|made|paid|moved?|sent|changed?|executed|called|cancell?ed|refunded|performed|processed|issued"
+    "|deleted|left|touched|started|completed|applied|transferred|happen(?:ed)?|carried out|taken? place|took place"
+    "|gone? through|went through|taken? effect|took effect)"
 )
-NEXT = re.compile(
-    r"\b(?:another|other|different) (?:way|solution|option|tool|approach)"
-    r"|\b(?:ask|tell|inform|let) (?:the )?(?:user|customer|them)"
-    r"|\binstead\b|\balternativ|\boffer\b|\bsuggest|换|告诉|询问",
-    re.I,
+UNDONE = _any_of(
+    rf"\b(?:nothing|none|neither|no)\b(?: [\w-]+){{0,5}} {DEED}\b(?! wrong)",
+    rf"(?:\bnot|\bnever|n't)(?: (?:yet|been|be|have|actually|even))* {DEED}\b(?! wrong)",
+    r"\b(?:no|without)(?: any)? (?:changes?|effects?|actions?|refund|payment|money|cancellation)\b",
+    r"\bun(?:changed|touched|done|paid)\b|\bas (?:it|they) (?:was|were|is|are)\b",
+    r"\b(?:remains?|stays?|still)\b(?! unclear)",
+    "没有|未执行|未生效",
 )
-AGAIN = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:try|call|send)(?: it| this)? again|(?<!not )(?<!n't )\bretry\b", re.I
+DONE = _any_of(
+    r"\b(?:money|refund|payment|amount|order|call|it|everything) (?:was|is|has been|had been) (?:already )?"
+    r"(?:paid|refunded|cancell?ed|made|sent|done|executed|carried out|processed|transferred|completed|moved)\b",
+    r"\bsucce(?:eded|ssful)",
 )
+NEXT = _any_of(
+    r"\b(?:another|other|different) (?:\w+ )?(?:way|solution|option|tool|approach|offer|means|step|proposal)",
+    r"\b(?:ask|tell|inform|explain|answer|let|apologi[sz]e|offer|suggest|propose|talk|speak|contact|discuss|clarify)\b",
+    r"\b(?:stop|continue|go on|look|check|choose|hand|escalate|wait)\b|\binstead\b|\balternativ",
+    r"(?:\bdo not|\bdon't|\bnever) (?:call|try|retry|repeat|send|make)\b|换|告诉|询问|说明",
+)
+AGAIN = _any_of(
+    r"\b(?:try|call|send|submit|request|make|repeat)\b.{0,40}\bagain\b|\b(?:retry|resubmit)\b|\btry .{0,20}\blater\b"
+)
+NO = _any_of(r"\b(?:no|not|never|nothing|none|neither|without|stop|avoid|cannot|instead of|rather than)\b|n't\b")
+
+
+def _clauses(text: str) -> list[str]:
+    return re.split(r"[.;:,!?()\n。；，：]+|\b(?:but|and then)\b", text)
+
+
+def _holds(sign: re.Pattern[str], text: str) -> bool:
+    return any(sign.search(clause) for clause in _clauses(text))
+
+
+def _claims(sign: re.Pattern[str], text: str) -> bool:
+    """Whether a clause says so without a no in front: "the money was paid", not "no money was paid"."""
+    return any((found := sign.search(clause)) and not NO.search(clause[: found.end()]) for clause in _clauses(text))
 
 
 @exercise(
@@ -221,7 +287,6 @@ AGAIN = re.compile(
     difficulty="easy",
     importance="core",
     minutes=10,
-    seconds=30.0,  # the first case imports the SDK, which takes long on a busy machine
     hints=[
         "Four things: who said no, why, what was done, what to try. A short sentence for each.",
         "Read it as the model would, with nothing else at hand. Could it think that the tool is broken?",
@@ -245,95 +310,82 @@ class ReadableRefusal:
         ]
 
     def observe(refusal: Any, case: dict[str, str]) -> Any:
-        from course_kit.contract.messages import tool_result, tool_use, user
-        from course_kit.contract.models import DEFAULT_MODEL
-        from course_kit.example_tools import definition
-        from course_kit.mock.provider import MockProvider
-        from course_kit.mock.simulated import Simulated
-
-        said = refusal(case["tool"], case["reason"])
-        if not isinstance(said, str) or not said.strip():
-            return {"said": said, "calls_again": None}
-        asked, given = {
-            "refund_order": (
-                "My cup arrived broken. Please refund 19.99 for order ORD-20260917.",
-                {"amount_cents": 1999},
-            ),
-            "cancel_order": ("I changed my mind: please cancel order ORD-20260917.", {}),
-        }[case["tool"]]
-        reason = "damaged" if given else "changed_mind"
-        made = tool_use("toolu_1", case["tool"], {"order_id": "ORD-20260917", **given, "reason": reason})
-        reply = (
-            MockProvider(Simulated())
-            .client()
-            .messages.create(
-                model=DEFAULT_MODEL,
-                max_tokens=500,
-                tools=[definition(case["tool"])],
-                messages=[
-                    user(asked),
-                    {"role": "assistant", "content": [made]},
-                    user([tool_result("toolu_1", said, is_error=True)]),
-                ],
-            )
-        )
-        return {"said": said, "calls_again": reply.stop_reason == "tool_use"}
+        return {"said": refusal(case["tool"], case["reason"])}
 
     def judge(case: dict[str, str], seen: dict[str, Any]) -> None:
         said, reason = seen["said"], case["reason"]
         about = f"refusal({case['tool']!r}, {reason!r})"
         if not isinstance(said, str) or not said.strip():
             raise Incorrect(f"{about} must return a text; it returned {_short(said)}.")
-        if not WHO.search(said):
-            raise Incorrect(f"{about} does not say that a person decided; it could be a broken tool: {_short(said)}.")
-        if not REFUSED.search(said):
-            raise Incorrect(f"{about} does not say that the call was refused: {_short(said)}.")
-        if reason and reason.lower() not in said.lower():
-            raise Incorrect(f"{about} keeps the reason to itself: {_short(said)}.")
-        if re.search(r"\bNone\b|[:(]\s*[.,)]|['\"]{2}|\.\s*\.(?!\.)", said):
-            raise Incorrect(f"{about} has a hole where something is missing or doubled: {_short(said)}.")
-        if not UNDONE.search(said):
-            raise Incorrect(f"{about} leaves open whether anything was done: {_short(said)}.")
-        if AGAIN.search(said):
-            raise Incorrect(f"{about} invites the same call again, and the person is asked again: {_short(said)}.")
-        if not NEXT.search(said):
-            raise Incorrect(f"{about} ends there: say what the model can do now: {_short(said)}.")
         if len(said.split()) > 60:
             raise Incorrect(f"{about} takes {len(said.split())} words; 60 are plenty.")
-        if seen["calls_again"]:
-            raise Incorrect(f"After {about} the simulated model made the same call again: {_short(said)}.")
+        if reason and reason.lower() not in said.lower():
+            raise Incorrect(f"Missing in {about}: the reason. It says {said!r}.")
+        # Without the reason and the name: words in them are not the writer's.
+        rest = re.sub(re.escape(reason), "…", said, flags=re.I) if reason else said
+        rest = rest.replace(case["tool"], "it")
+        if re.search(r"\bNone\b(?! of)|[:(]\s*[.,;)]|['\"]{2}|(?<!\.)\.\s*\.(?!\.)|:\s*$", rest):
+            raise Incorrect(f"{about} has a hole where something is missing or doubled: {said!r}.")
+        for sign, missing in (
+            (WHO, "that a person decided (it could be a broken tool)"),
+            (REFUSED, "that the call was refused"),
+            (UNDONE, "that nothing was done"),
+            (NEXT, "what the model can do now"),
+        ):
+            if not _holds(sign, rest):
+                raise Incorrect(f"Missing in {about}: {missing}. It says {said!r}.")
+        if _claims(DONE, rest):
+            raise Incorrect(f"{about} says that something was done, and nothing was: {said!r}.")
+        if _claims(AGAIN, rest):
+            raise Incorrect(f"{about} invites the same call again, and the person is asked again: {said!r}.")
 
 
 # 6.3
 
 REASONS = ("money", "sent outside", "production", "cannot be undone")
-# Whose every call asks, with the reasons that hold. (Of the rest, some may ask and some must not.)
+# Whose every call asks, with the reasons that hold; what is plain comes first, so that it is complained of first.
 MUST = {
     "finance_pay_bill": ("money", "cannot be undone"),
     "finance_transfer_funds": ("money",),
+    "ticket_reply": ("sent outside", "cannot be undone"),
     "finance_send_invoice": ("sent outside", "cannot be undone"),
     "finance_send_payment_reminder": ("sent outside", "cannot be undone"),
-    "finance_void_invoice": ("cannot be undone", "money"),
-    "ticket_reply": ("sent outside", "cannot be undone"),
     "ticket_close": ("cannot be undone",),
     "ticket_merge": ("cannot be undone",),
+    "finance_void_invoice": ("cannot be undone",),
     "deploy_start_release": ("production",),
     "deploy_promote_release": ("production",),
-    "deploy_approve_release": ("production",),
-    "deploy_rollback_release": ("production", "cannot be undone"),
-    "deploy_set_config": ("production", "cannot be undone"),
-    "deploy_restart_service": ("production", "cannot be undone"),
-    "deploy_scale_service": ("production", "money"),
+    "deploy_rollback_release": ("production",),
     "deploy_set_traffic_split": ("production",),
+    "deploy_restart_service": ("production", "cannot be undone"),
+    "deploy_approve_release": ("production",),
 }
-FREE_TOO = ("ticket_add_internal_note", "ticket_set_priority", "monitor_acknowledge_alert")
-READS = re.compile(r"_(?:get|list|search|query)(?:_|$)")
+# Where good people disagree: nothing is said about them, except when the reason is none.
+MAY = {
+    "monitor_silence_alert": ("production",),
+    "monitor_open_incident": ("sent outside",),
+    "deploy_set_feature_flag": ("production",),
+    "deploy_set_config": ("production", "cannot be undone"),
+    "deploy_scale_service": ("production", "money"),
+    "deploy_pause_rollout": ("production",),
+    "ticket_solve": ("sent outside",),
+    "finance_approve_bill": ("money",),
+    "finance_approve_expense": ("money", "cannot be undone"),
+}
 WHAT_HAPPENED = {
     "money": "moved money",
-    "sent outside": "sent something to a stranger that cannot be called back",
+    "sent outside": "sent something to a customer that cannot be called back",
     "production": "changed what runs in production",
     "cannot be undone": "did what cannot be undone",
 }
+
+
+def _ending(name: str) -> str:
+    """The last sentence of a tool's description."""
+    from course_kit.catalogue import catalogue
+
+    [found] = [tool for tool in catalogue(group="operations") if tool["name"] == name]
+    return found["description"].rsplit(". ", 1)[-1]
 
 
 @exercise(
@@ -341,7 +393,7 @@ WHAT_HAPPENED = {
     title="Sixty tools: which always ask?",
     difficulty="medium",
     importance="core",
-    minutes=20,
+    minutes=25,
     hints=[
         "Go by the last sentence of each description: what does a call do that stays done?",
         "Begin with what is easy: everything that only reads asks nobody. That is about half of the sixty.",
@@ -351,17 +403,13 @@ WHAT_HAPPENED = {
 )
 class SixtyTools:
     def cases(seed: int) -> list[dict[str, Any]]:
-        from course_kit.catalogue import GROUPS, catalogue
+        from course_kit.catalogue import catalogue
 
-        draw = random.Random(f"6.3:{seed}")
-        cases = []
-        for group in GROUPS:
-            names = [tool["name"] for tool in catalogue(group=group)]
-            must = [name for name in names if name in MUST]
-            free = [name for name in names if READS.search(name) or name in FREE_TOO]
-            chosen = [*must, *draw.sample(free, min(5, len(free)))]
-            cases.append({"about": group, "calls": draw.sample(chosen, len(chosen))})
-        return cases
+        names = [tool["name"] for tool in catalogue(group="operations")]
+        others = [name for name in names if name not in MUST]
+        random.Random(f"6.3:{seed}").shuffle(others)
+        must = [{"about": reason, "calls": [n for n in MUST if MUST[n][0] == reason]} for reason in REASONS]
+        return [*must, {"about": "all others", "calls": others}]
 
     def observe(asks: Any, case: dict[str, Any]) -> Any:
         from course_kit.catalogue import catalogue
@@ -384,12 +432,13 @@ class SixtyTools:
         if seen["reasons"]:
             raise Incorrect(f"{seen['reasons'][0]!r} is none of the four reasons: {', '.join(REASONS)}.")
         for name in case["calls"]:
-            right, why = MUST.get(name), seen["asked"].get(name)
-            if right and why is None:
+            right, why = MUST.get(name, MAY.get(name)), seen["asked"].get(name)
+            if name in MUST and why is None:
                 raise Incorrect(f"`{name}` was called and asked nobody: it {WHAT_HAPPENED[right[0]]}.")
-            if right and why not in right:
-                raise Incorrect(f"`{name}` asks, but not because of {why!r}: read its description again.")
+            if right and why not in (None, *right):
+                raise Incorrect(f"`{name}` asks, but not because of {why!r}: its description ends {_ending(name)!r}")
             if not right and why is not None:
                 raise Incorrect(
-                    f"`{name}` asked a person, and there was nothing to decide: who is asked too often stops reading."
+                    f"`{name}` asked a person, and none of the four reasons holds: its description ends "
+                    f"{_ending(name)!r} Who is asked too often stops reading."
                 )
