@@ -54,7 +54,7 @@ _WHERE = {
     "harness.retries": "KeyStore idempotency_key repeated",
     "harness.running": "current_call",
     "harness.spending": "over_budget spent",
-    "harness.store": "RunStore",
+    "harness.store": "AlreadyDecided RunStore RunTaken",
     "harness.results": "cut_text encode_result envelope",
     "harness.tools": "Tool definitions run_tool tool",
     "mock.local": "LocalModel",
@@ -74,10 +74,11 @@ _WHERE = {
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
         "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden "
-        "plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k plot_recovery "
-        "plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
+        "plot_growth plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k "
+        "plot_recall plot_recovery plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
+    "classroom.search_box": "search_box",
     "classroom.side_by_side": "side_by_side",
     "classroom.strict_table": "strict_table",
     "classroom.token_meter": "token_meter",

@@ -192,6 +192,8 @@ def wanted(text, name="amount", type="integer", today=None, **node):
         ("pay 20.0 back", {}, 20),
         ("pay 5 cents back", {"description": "In cents."}, 5),
         ("pay 5000 cents back", {"description": "In cents: 19.99 is 1999."}, 5000),
+        ("pay 12.50 back", {"description": "48,000.00 is 4800000"}, 1250),
+        ("pay 7 back", {"description": "0 is 0"}, 7),
         ("at 5%", {"type": "number", "description": "The rate as a decimal."}, 0.05),
         ("at 5%", {"type": "number", "description": "The rate in percent."}, 5),
         ("for $1,500 now", {}, 1500),

@@ -268,9 +268,10 @@ def test_damage_has_a_square_with_its_sign_for_each_attack_and_guard():
     assert [label.get_text() for label in ax.get_yticklabels()] == ["no guard", "gate"]
     assert ax.get_xlabel() == "€ paid   ! token lost   ? person asked   · nothing"
     assert ax.description == (
-        "A map of 3 attacks against 2 guards, simulated. no guard: paid 1, token lost 1, nothing 1. "
-        "gate: token lost 1, person asked 1, nothing 1."
+        "A map of 3 attacks against 2 guards, simulated by a model that has no rule for marks. "
+        "no guard: paid 1, token lost 1, nothing 1. gate: token lost 1, person asked 1, nothing 1."
     )
+    assert ax.get_title() == "What came of each note (simulated: this model has no rule for marks)"
 
 
 # Lesson 10: pass@k and pass^k, estimators, confusion, published curves, what a mean hides
@@ -327,12 +328,12 @@ def test_by_tool_shows_the_mean_that_hides_the_dangerous_tool():
     safe = ToolFigures("search", 990, 0.99, 1, wilson(1, 1))
     risky = ToolFigures("refund", 10, 0.6, 10, wilson(1, 1))
     ax = plots.plot_by_tool([safe, risky])
-    assert [round(line.get_xdata()[0], 4) for line in ax.lines] == [0.9861, 0.6355]
+    assert [round(line.get_xdata()[0], 4) for line in ax.lines] == [0.9861, 0.795, 0.6355]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["refund", "search"]
     assert [bar.get_hatch() for bar in ax.patches] == ["//", ""]
     assert ax.description == (
         "Bars of what passed by tool: refund 60% (risk 10), search 99% (risk 1). "
-        "Every trial alike the mean is 99%, by risk 64%."
+        "Every trial alike the mean is 99%, every tool alike 80%, by risk 64%."
     )
 
 
@@ -488,3 +489,15 @@ def test_recall_has_a_bar_for_each_way_and_catalogue():
     assert [label.get_text() for label in ax.get_yticklabels()] == ["BM25", "fused"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["better", "terse"]
     assert ax.description == "Bars of recall@5 by way to search. BM25: better 78%. fused: better 79%, terse 62%."
+
+
+def test_releases_have_a_square_for_each_layer_and_a_fall_is_hatched():
+    ax = plots.plot_releases({"Monday": {"selection": 1.0, "steps": 0.9}, "Tuesday": {"selection": 0.9, "steps": 0.85}})
+    assert [text.get_text() for text in ax.texts] == ["100%", "90%", "90%", "85%"]
+    assert [square.get_hatch() or "" for square in ax.patches] == ["", "", "//", ""]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["selection", "steps"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Monday", "Tuesday"]
+    assert ax.description == (
+        "What passed of each layer, by release. Monday: selection 100%, steps 90%; Tuesday: selection 90%, steps 85%. "
+        "Hatched: 10 points or more below the first."
+    )

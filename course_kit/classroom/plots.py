@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     *("plot_accuracy", "plot_by_tool", "plot_confusion", "plot_cumulative_tokens", "plot_damage"),
     *("plot_endings", "plot_golden", "plot_layers", "plot_ledger", "plot_mask", "plot_messages", "plot_naive"),
-    *("plot_pass_curves", "plot_pass_k", "plot_recovery", "plot_similarity", "plot_speed_up"),
+    *("plot_pass_curves", "plot_pass_k", "plot_recovery", "plot_releases", "plot_similarity", "plot_speed_up"),
     *("plot_strategies", "plot_timeline", "plot_trials", "png", "show"),
     *("plot_growth", "plot_recall"),
 ]
@@ -396,10 +396,12 @@ def plot_damage(damage: Mapping[str, Mapping[str, str]], ax: "Axes | None" = Non
         told.append(f"{guard}: {', '.join(f'{came} {count}' for came, count in counts.items() if count)}")
     ax.set_xticks(range(len(attacks)), attacks)
     ax.set_yticks(range(len(damage)), list(damage))
-    ax.set(xlim=(-0.5, len(attacks) - 0.5), ylim=(len(damage) - 0.5, -0.5), title="What came of each note (simulated)")
+    title = "What came of each note (simulated: this model has no rule for marks)"
+    ax.set(xlim=(-0.5, len(attacks) - 0.5), ylim=(len(damage) - 0.5, -0.5), title=title)
     key = "   ".join(f"{sign} {came}" for came, (_, sign) in DAMAGE.items())
     ax.set_xlabel(key, labelpad=10)
-    ax.description = f"A map of {len(attacks)} attacks against {len(damage)} guards, simulated. {'. '.join(told)}."
+    tried = f"{len(attacks)} attacks against {len(damage)} guards"
+    ax.description = f"A map of {tried}, simulated by a model that has no rule for marks. {'. '.join(told)}."
     return ax
 
 
@@ -644,10 +646,10 @@ def plot_pass_curves(curves: Mapping[str, Sequence[float]], title: str = "", ax:
 
 
 def plot_by_tool(figures: Sequence[Any], title: str = "", ax: "Axes | None" = None) -> "Axes":
-    """What a mean hides: a bar for each tool, from `by_tool`, and two means as lines.
+    """What a mean hides: a bar for each tool, from `by_tool`, and three means of them as lines.
 
-    One mean counts every trial alike, the other (`weighted`) counts every tool by its risk. Tools whose trials cost
-    most when they fail, by risk, are hatched.
+    One counts every trial alike, one every tool alike, one (`weighted`) every tool by its risk: so it can be seen what
+    the risk does, and what follows from tools being tried more or less often. The riskiest tools are hatched.
     """
     from course_kit.evaluation.metrics import weighted
 
@@ -663,8 +665,9 @@ def plot_by_tool(figures: Sequence[Any], title: str = "", ax: "Axes | None" = No
         ax.barh(row, one.passed, 0.7, color=colour, hatch=hatch, edgecolor="white")
         ax.text(0.02, row, f"{one.passed:.0%} of {one.trials} trials, risk {one.risk:g}", va="center", bbox=_ON_BAR)
     plain = sum(one.passed * one.trials for one in figures) / sum(one.trials for one in figures)
-    by_risk = weighted(figures)
+    alike, by_risk = sum(one.passed for one in figures) / len(figures), weighted(figures)
     ax.axvline(plain, color="black", label=f"every trial alike: {plain:.0%}")
+    ax.axvline(alike, color="#0072B2", linestyle=":", linewidth=2, label=f"every tool alike: {alike:.0%}")
     ax.axvline(by_risk, color="#D55E00", linestyle="--", linewidth=2, label=f"tools by risk: {by_risk:.0%}")
     ax.set_yticks(range(len(ordered)), [one.tool for one in ordered])
     ax.invert_yaxis()
@@ -673,7 +676,8 @@ def plot_by_tool(figures: Sequence[Any], title: str = "", ax: "Axes | None" = No
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     each = ", ".join(f"{one.tool} {one.passed:.0%} (risk {one.risk:g})" for one in ordered)
     ax.description = (
-        f"Bars of what passed by tool: {each}. Every trial alike the mean is {plain:.0%}, by risk {by_risk:.0%}."
+        f"Bars of what passed by tool: {each}. Every trial alike the mean is {plain:.0%}, every tool alike "
+        f"{alike:.0%}, by risk {by_risk:.0%}."
     )
     return ax
 
@@ -782,4 +786,32 @@ def plot_recall(recall: Mapping[str, Mapping[str, float]], title: str = "", ax: 
     if len(kinds) > 1:
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     ax.description = f"Bars of recall@5 by way to search. {'. '.join(told)}."
+    return ax
+
+
+def plot_releases(measured: Mapping[str, Mapping[str, float]], title: str = "", ax: "Axes | None" = None) -> "Axes":
+    """What passed of each layer, a row for each release: `{"Monday": {"selection": 1.0, "inputs": 0.9}, …}`.
+
+    The first row is what the others are compared with: a square that lies 10 points or more below it is hatched.
+    """
+    layers = list(next(iter(measured.values()), {}))
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(figsize=(2.6 + 1.2 * len(layers), 1 + 0.55 * len(measured)))[1]
+    first, told = next(iter(measured.values()), {}), []
+    for row, (name, shares) in enumerate(measured.items()):
+        for column, layer in enumerate(layers):
+            fell = shares[layer] < first[layer] - 0.0999
+            square = _square(column, row, "#E69F00" if fell else "#DDDDDD")
+            square.set_hatch("//" if fell else "")
+            ax.add_patch(square)
+            ax.text(column, row, f"{shares[layer]:.0%}", ha="center", va="center", bbox=_ON_BAR if fell else None)
+        told.append(f"{name}: {', '.join(f'{layer} {shares[layer]:.0%}' for layer in layers)}")
+    ax.set_xticks(range(len(layers)), layers)
+    ax.set_yticks(range(len(measured)), list(measured))
+    ax.set(xlim=(-0.5, len(layers) - 0.5), ylim=(len(measured) - 0.5, -0.5), title=title)
+    ax.description = (
+        f"What passed of each layer, by release. {'; '.join(told)}. Hatched: 10 points or more below the first."
+    )
     return ax

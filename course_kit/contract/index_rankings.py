@@ -8,6 +8,7 @@ twenty lines here, and the library would weigh more than the rest of the course.
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import tempfile
 from collections import Counter
@@ -107,6 +108,7 @@ def _bm25(entries: Sequence[Entry]) -> Table:
     documents = [[vocabulary.setdefault(term, len(vocabulary)) for term in index_terms(entry)] for entry in entries]
     if not vocabulary:
         return _table(vocabulary, [[] for _ in entries])
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells each step to whoever switched logs on
     model = bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy")
     model.index((documents, vocabulary), create_empty_token=False, show_progress=False)
     scores = model.scores

@@ -101,8 +101,10 @@ def _in_unit(span: Span, said: str) -> int | float:
     cents = re.search(r"\bcents\b|minor unit|分为单位", said, re.IGNORECASE)
     if cents and span.unit.startswith("cent"):
         return span.value
-    if example := re.search(r"(?<![\d.])(\d+(?:\.\d+)?) (?:is|becomes|means|→|=>?|->) (\d+(?:\.\d+)?)", said):
-        return round(span.value * float(example[2]) / float(example[1]), 6)
+    figure = r"(?<![\d.,])(\d[\d,]*(?:\.\d+)?)"
+    if example := re.search(rf"{figure} (?:is|becomes|means|→|=>?|->) {figure}", said):
+        shown, meant = (float(written.replace(",", "")) for written in example.groups())
+        return round(span.value * meant / shown, 6) if shown else span.value
     if cents:
         return round(span.value * 100, 6)
     if span.unit == "%" and re.search(r"decimal|fraction|between 0 and 1|\b0\.\d", said):

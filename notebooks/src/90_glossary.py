@@ -13,9 +13,11 @@
 # | approver | 审批者 | the function that says whether a call may run; a person, or what stands for one | 06 |
 # | attempt | 尝试次数 | one try of a call, the first included; two retries are three attempts | 09 |
 # | audit log | 审计日志 | who was asked what, who decided, when it ran; rows are added, never changed | 06 |
+# | auto-repair | 自动修复 | mending an input without asking: only what is on a list, logged, and readable in one way | 12 |
 # | barrier | 屏障 | a call that begins when all before it are done, and ends before any behind it begins | 05 |
 # | baseline | 基线 | what a change is compared with: same cases, same model, all but the one change | 10 |
 # | block, content block | 内容块 | a piece of a message: text, a call, a result, thinking | 01 |
+# | BM25 | BM25 检索算法 | ranks by shared words: the fewer tools have a word, the more it counts | 07 |
 # | boundary | 边界 | the part of a description that says what a tool is *not* for, and which neighbour is | 02 |
 # | budget | 结果预算 | the most characters a tool's result may take; set with the tool, beforehand | 08 |
 # | call, `tool_use` | 工具调用 | the model's request that a tool be run: `id`, `name`, `input` | 01 |
@@ -28,11 +30,16 @@
 # | constrained sampling | 受限采样 | writing token by token, with every token masked that the grammar does not allow | 03 |
 # | contract test | 契约测试 | one input to a tool, without a model: what comes back, and what changed | 10 |
 # | cursor | 游标 | says where to read on; sent back as it came | 08 |
+# | deferred tool, `defer_loading` | 延迟加载工具 | is sent but not seen by the model, until a reference brings it in | 07 |
+# | digest | 摘要值 | a short number made of an input: equal inputs show as equal, and nothing else is told | 12 |
+# | dilution | 稀释 | the task is lost behind thousands of tokens about other things | 07 |
+# | embedding | 嵌入向量 | a text as numbers; near numbers, near meaning, across languages too | 07 |
 # | envelope | 统一信封 | one form for every result: `ok`, `data`, `meta` | 08 |
 # | error text | 错误文本 | what the model reads about a failure: where, what was wanted, what came, what to try | 04 |
 # | fall-back | 回退方案 | what you do when a schema is refused: simplify, or go on without strict and check more | 03 |
 # | fixture | 固定用例 | a kept request, call or result that tests run again | 02 |
 # | gate | 审批关卡 | the one place where a call that asks waits for its decision | 06 |
+# | gateway | 网关 | stands between tools and application, and trims the list by tenant first | 07 |
 # | golden trace | 黄金轨迹 | a run known to be right, kept step by step; later runs are compared with it call by call | 11 |
 # | grammar | 语法约束 | a schema as rules for which token may come next | 03 |
 # | head and tail | 首尾截断 | a cut of text that keeps its start and its end, with a mark between | 08 |
@@ -72,13 +79,17 @@
 # | prompt injection | 提示注入 | an instruction in a result, written by a stranger for the model to follow | 06 |
 # | provider | 服务提供方 | who runs the model and its API | 00 |
 # | quota | 配额 | how much a service takes at a time or in a while; it belongs to the service, not to a turn | 05 |
+# | recall@5 | 前五召回率 | the share of requests with a right tool among the first five found | 07 |
+# | reciprocal rank | 倒数排名 | joins rankings: a tool gets points for its place in each | 07 |
 # | recovery | 错误恢复 | a refused call that the model puts right after reading the error | 04 |
 # | reference | 引用 | a short name for a large object that is kept elsewhere and read in parts | 08 |
 # | regression | 回归 | something that always passed and does not now | 10 |
+# | release | 发布版本 | all that can change between two deployments: model, tools, `tool_choice`, messages | 12 |
 # | relevance | 相关度 | how well a request and a tool's words fit, for the simulated model | 02 |
 # | result, `tool_result` | 工具结果 | the answer to one call, tied to it by `tool_use_id` | 01 |
 # | retry cap | 重试上限 | in how many turns a tool may fail before the run ends | 04 |
 # | retryable | 可重试 | the same call may succeed later; a promise of whoever writes the error | 04 |
+# | rival | 竞争工具 | another visible tool that could take the call | 07 |
 # | round | 批次 | calls that run at the same time; N calls with a limit take N / limit rounds, rounded up | 05 |
 # | round trip | 往返 | request, reply with a call, run, request with the result, reply | 01 |
 # | seed | 随机种子 | a number that decides what chance does: same seed, same answer | 02 |
@@ -87,15 +98,22 @@
 # | shape | 接口形状 | how one interface writes definitions, calls, results and endings | 11 |
 # | silent cut | 静默截断 | a cut that nothing tells of, so that a part passes for the whole | 08 |
 # | simulated | 仿真 | comes from the course's readable rules, not from a language model | 00 |
+# | single-variable experiment | 单变量实验 | the same question and seeds, and one thing changed | 02, 12 |
+# | span | 跨度 | one piece of work in a gathered trace, with a name, a length and attributes | 12 |
 # | stall | 停滞 | the same call with the same answer, several times running | 04, 09 |
+# | step | 步骤 | one question to the model, with the calls that its reply led to | 12 |
 # | `stop_reason` | 停止原因 | why the model ended its turn; the first thing to read | 01 |
 # | streaming | 流式传输 | the same message in pieces, as it is written | 01 |
 # | strict, `strict: true` | 严格模式 | the reply is held to the schema's shape while it is written | 03 |
 # | thinking block | 思考块 | what some models write before they answer; signed, goes back unchanged | 01 |
 # | token | 词元 | the unit in which text is read, written and billed | 01 |
 # | token meter | 词元计量器 | plays a conversation under several strategies: tokens by turn, answers lost | 08 |
+# | tool search | 工具搜索 | the model looks for tools itself, among those that are deferred | 07 |
 # | tool, tool definition | 工具、工具定义 | name, description and `input_schema`: all the model knows of a function | 01, 02 |
 # | `tool_choice` | 工具选择 | may the model call, must it, must it not | 01 |
+# | `tool_reference` | 工具引用 | names a deferred tool in a result, and so brings it in | 07 |
+# | tools hash, `tools_hash` | 工具指纹 | stands for the definitions that a model was shown: a word or the order changes it | 12 |
+# | trace | 轨迹 | the record of a run: what was seen, decided and run, and why it stopped | 12 |
 # | trial | 试验 | one run of a case, in a fresh world with a seed of its own | 10 |
 # | turn | 轮次 | what one side says until the other has its say | 01 |
 # | unbiased | 无偏 | right on average, over everything the trials might have brought | 10 |

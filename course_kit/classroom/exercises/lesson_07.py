@@ -1,0 +1,269 @@
+"""Checks of lesson 07: an index that beats a bar, an assistant in two layers, why a search missed."""
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
+from course_kit.classroom.checks import exercise
+from course_kit.contract.protocol import check_request
+from course_kit.errors import Incorrect
+
+__all__ = ["ASK_USER", "BAR", "CAUSES", "MISSES", "SEARCH"]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 90 else text[:89] + "…"
+
+
+# 7.1
+
+BAR = 0.70  # of 120 requests
+NAMES = [
+    ("cancel leave", "hrCancelLeave", "a name in camelCase"),
+    ("move page", "docs-move-page", "a name with hyphens"),
+    ("Release Order", "release_order", "capitals in the query"),
+]
+
+
+@exercise(
+    "7.1",
+    title="An index that beats a bar",
+    difficulty="medium",
+    importance="core",
+    minutes=25,
+    hints=[
+        "Cut names first: `re.findall(r'[A-Z]?[a-z]+', name)` cuts `hrCancelLeave` and `docs-move-page` into words.",
+        "Count in how many tools each word stands. A word of two tools tells more than one of two hundred.",
+        "The score of a tool: add up, over the words of the query that it has, `log(number of tools / tools with it)`.",
+        "Still below the bar? A word in the name may count three times, and `orders` and `order` may be one word.",
+    ],
+    seconds=30.0,
+)
+class AnIndex:
+    def cases(seed: int) -> list[dict[str, Any]]:
+        draw = random.Random(f"7.1:{seed}")
+        cases: list[dict[str, Any]] = [
+            {"kind": "name", "query": query, "meant": name, "about": about} for query, name, about in NAMES
+        ]
+        cases += [{"kind": "nothing", "query": query} for query in ("", "zeppelin xylophone")]
+        english = [one for one in catalogue_requests() if one.group in ("named", "indirect")]
+        some = draw.sample(english, 120)
+        cases.append({"kind": "bar", "queries": [one.query for one in some], "gold": [list(one.gold) for one in some]})
+        return cases
+
+    def observe(build: Callable[..., Any], case: dict[str, Any]) -> Any:
+        find = build(catalogue())
+        if not callable(find):
+            return {"no function": _short(find)}
+        queries = case["queries"] if case["kind"] == "bar" else [case["query"]]
+        found = [find(query) for query in queries]
+        return {"found": [list(one) if isinstance(one, list | tuple) else {"other": _short(one)} for one in found]}
+
+    def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        if "no function" in seen:
+            raise Incorrect(f"`build_index` must return a function of the query; it returned {seen['no function']}.")
+        known = {tool["name"] for tool in catalogue()}
+        queries = case["queries"] if case["kind"] == "bar" else [case["query"]]
+        for query, names in zip(queries, seen["found"], strict=True):
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise Incorrect(f"For {query!r} a list of names should come out; it was {_short(names)}.")
+            if len(names) > 5:
+                raise Incorrect(f"For {query!r} {len(names)} names came out: five are the most.")
+            if strange := [name for name in names if name not in known]:
+                raise Incorrect(f"For {query!r} came {strange[0]!r}, which is no tool of the list.")
+            if len(set(names)) < len(names):
+                raise Incorrect(f"For {query!r} a name came twice.")
+        {"name": _judge_name, "nothing": _judge_nothing, "bar": _judge_bar}[case["kind"]](case, seen["found"])
+
+
+def _judge_name(case: dict[str, Any], found: list[list[str]]) -> None:
+    if case["meant"] not in found[0]:
+        raise Incorrect(
+            f"For {case['query']!r} the tool `{case['meant']}` should be among the five ({case['about']}); "
+            f"it was {found[0]}."
+        )
+
+
+def _judge_nothing(case: dict[str, Any], found: list[list[str]]) -> None:
+    if found[0]:
+        raise Incorrect(
+            f"No tool has a word of {case['query']!r}, so an empty list should come out; it was {_short(found[0])}."
+        )
+
+
+def _judge_bar(case: dict[str, Any], found: list[list[str]]) -> None:
+    hits = [bool(set(names) & set(gold)) for names, gold in zip(found, case["gold"], strict=True)]
+    share = sum(hits) / len(hits)
+    if share < BAR:
+        missed = case["queries"][hits.index(False)]
+        raise Incorrect(
+            f"Recall@5 is {share:.0%} over {len(hits)} requests; the bar is {BAR:.0%}. One that was missed: {missed!r}."
+        )
+
+
+# 7.2
+
+SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+ASK_USER = {
+    "name": "ask_user",
+    "description": "Ask the user one question. Use it when something that only they know is missing.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"question": {"type": "string", "description": "One question, in the user's language."}},
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+}
+GROUP_OF = {tool["name"]: group for group in GROUPS for tool in catalogue(group=group)}
+
+
+@exercise(
+    "7.2",
+    title="Two layers for sixty tools",
+    difficulty="medium",
+    importance="core",
+    minutes=20,
+    hints=[
+        "Three kinds: of the scene (visible), of another allowed group (deferred), of no allowed group (absent).",
+        "Make both lists from the tools sorted by name. `{**tool, 'defer_loading': True}` is a copy.",
+        "Which tool is the last one visible? That one gets `cache_control`, again in a copy.",
+    ],
+)
+class TwoLayers:
+    def cases(seed: int) -> list[dict[str, Any]]:
+        draw = random.Random(f"7.2:{seed}")
+        cases = []
+        for number, scene in enumerate(draw.sample(GROUPS, 4)):
+            others = [group for group in GROUPS if group != scene]
+            allowed = [scene, *draw.sample(others, (1, 2, 3, 0)[number])]
+            cases.append({"scene": scene, "allowed": sorted(allowed), "order": draw.randrange(10**6)})
+        return cases
+
+    def observe(tools_for: Callable[..., Any], case: dict[str, Any]) -> Any:
+        answers, changed = [], False
+        for turn in (0, 1):
+            operations = catalogue(group="operations")
+            random.Random(case["order"] + turn).shuffle(operations)
+            before = repr(operations)
+            answers.append(tools_for(operations, case["scene"], set(case["allowed"])))
+            changed = changed or repr(operations) != before
+        given = [list(one) if isinstance(one, list | tuple) else None for one in answers]
+        return {"tools": given[0], "again": given[1], "changed": changed, "returned": _short(answers[0])}
+
+    def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        about = f"For the scene {case['scene']} with {', '.join(case['allowed'])} allowed"
+        tools = seen["tools"]
+        if not isinstance(tools, list) or not all(isinstance(one, dict) and "name" in one for one in tools):
+            raise Incorrect(f"{about}, a list of definitions should come out; it was {seen['returned']}.")
+        if seen["changed"]:
+            raise Incorrect(f"{about}, the definitions that were handed in got changed: make copies, `{{**tool, …}}`.")
+        names = [one["name"] for one in tools]
+        visible = [one["name"] for one in tools if not one.get("defer_loading")]
+        for needed in (SEARCH["name"], ASK_USER["name"]):
+            if needed not in visible:
+                raise Incorrect(f"{about}, `{needed}` must be there, and visible.")
+        for name, group in GROUP_OF.items():
+            if group not in case["allowed"] and name in names:
+                raise Incorrect(
+                    f"{about}, `{name}` of {group} must not be in the list at all: deferred is not forbidden."
+                )
+            if group in case["allowed"] and name not in names:
+                raise Incorrect(f"{about}, `{name}` of {group} is missing.")
+            if group == case["scene"] and name not in visible:
+                raise Incorrect(f"{about}, `{name}` belongs to the scene and must be visible.")
+            if group in case["allowed"] and group != case["scene"] and name in visible:
+                raise Incorrect(f"{about}, `{name}` of {group} should be deferred.")
+        said = [{"role": "user", "content": "Hello"}]
+        request = {"model": "claude-opus-5", "max_tokens": 9, "tools": tools, "messages": said}
+        if refused := check_request(request):
+            raise Incorrect(f"{about}, the API would refuse the list: {refused[0].message}")
+        if [one["name"] for one in seen["again"] or []] != names:
+            raise Incorrect(f"{about}, the same tools in another order gave another list: sort by name.")
+        for layer, part in (("visible", visible), ("deferred", [name for name in names if name not in visible])):
+            own = [name for name in part if name in GROUP_OF]
+            if own != sorted(own):
+                raise Incorrect(f"{about}, the {layer} tools are not sorted by name.")
+        _judge_mark(about, tools, visible)
+
+
+def _judge_mark(about: str, tools: list[dict[str, Any]], visible: list[str]) -> None:
+    marked = [one["name"] for one in tools if one.get("cache_control")]
+    if not marked:
+        raise Incorrect(f"{about}, nothing is marked for the cache: put `cache_control` on the last visible tool.")
+    if marked[-1] != visible[-1]:
+        raise Incorrect(
+            f"{about}, the mark stands on `{marked[-1]}`; the last visible tool is `{visible[-1]}`, and what comes "
+            "behind a mark is not kept."
+        )
+
+
+# 7.3
+
+CAUSES = {
+    "no shared word": "it shares no word with the request",
+    "common words only": "all that it shares stands in 40 tools or more",
+    "rival has more": "it shares a rarer word, but those ahead have more of the words, or have them in their name",
+}
+MISSES = {
+    "a": ("An intern emptied the customers table. We need yesterday's state.", "deploy_restore_database"),
+    "b": ("Post a message in #warehouse that the elevator is out of order.", "chat_send_message"),
+    "c": ("My hotel from September still hasn't been paid back to me. Where is it stuck?", "finance_list_expenses"),
+    "d": ("What's going to run out soon?", "stock_list_low"),
+}
+
+
+def _facts(query: str, name: str) -> tuple[int | None, dict[str, int]]:
+    """The tool's place in the whole ranking, and for each word that it shares, in how many tools that stands."""
+    from course_kit.contract.index import ToolIndex
+
+    tools = catalogue()
+    index = ToolIndex(tools)
+    ranking = [hit.tool_name for hit in index.search(query, limit=len(tools))]
+    alone = ToolIndex([tool for tool in tools if tool["name"] == name]).search(query)
+    words = re.findall(r"`([^`]+)`", alone[0].because) if alone else []
+    place = ranking.index(name) + 1 if name in ranking else None
+    return place, {word: len(index.search(word, limit=len(tools))) for word in words}
+
+
+@exercise(
+    "7.3",
+    title="Why a query missed",
+    difficulty="easy",
+    importance="useful",
+    minutes=10,
+    hints=[
+        "Copy `shared` and `spread` from the lesson: the words that both have, and how many tools have each.",
+        "The whole ranking: `[hit.tool_name for hit in index.search(query, limit=429)]`. Places count from 1.",
+        "Is one of the shared words in fewer than 40 tools? Then it is not a matter of common words.",
+    ],
+)
+class WhyMissed:
+    def cases(seed: int) -> list[str]:
+        return list(MISSES)
+
+    def observe(answers: Any, case: str) -> Any:
+        answer = answers.get(case) if isinstance(answers, dict) else answers
+        return {"returned": list(answer) if isinstance(answer, list | tuple) else answer}
+
+    def judge(case: str, seen: dict[str, Any]) -> None:
+        answer = seen["returned"]
+        if not (isinstance(answer, list) and len(answer) == 2):
+            raise Incorrect(f'`{case}` should be a pair like ("common words only", 12); it is {_short(answer)}.')
+        cause, place = answer
+        if cause not in CAUSES:
+            raise Incorrect(f"`{case}` gives the cause {_short(cause)}; choose one of {', '.join(CAUSES)}.")
+        query, name = MISSES[case]
+        true_place, words = _facts(query, name)
+        right = (
+            "no shared word" if not words else "common words only" if min(words.values()) >= 40 else "rival has more"
+        )
+        if cause != right:
+            told = ", ".join(f"`{word}`, in {count} tools" for word, count in words.items())
+            shared = f"it shares {told}" if words else "it shares no word at all"
+            raise Incorrect(f'`{case}`: "{cause}" would mean that {CAUSES[cause]}. But {shared}.')
+        if place != true_place:
+            where = "is nowhere in the ranking: None" if true_place is None else "stands somewhere else in the ranking"
+            raise Incorrect(f"`{case}`: the cause is right, the place is not. `{name}` {where}; you said {place!r}.")

@@ -1,0 +1,179 @@
+"""The search box: look for a tool in your own words, and see what each way to search finds, and why.
+
+`search_box(tools)` shows it; without a mouse, `.search("Where is my parcel?")` finds and `.compare("…")` puts the ways
+side by side. What a search reads and how it ranks is the business of `contract/index.py`; the tools that are meant come
+with the request, so that a miss is seen as one.
+"""
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from course_kit.classroom.quiz import Shown
+from course_kit.contract.index import Hit, SearchError, ToolIndex
+
+__all__ = ["SearchBox", "search_box"]
+
+WAYS = ("bm25", "fused", "regex")
+PRE = '<pre style="white-space: pre-wrap; word-break: normal">'
+
+
+class SearchBox(Shown):
+    """An index for each way to search, over the same tools, and the last thing that was looked for."""
+
+    def __init__(
+        self,
+        tools: Any,
+        query: str = "Where is the parcel of my order?",
+        *,
+        gold: Mapping[str, Sequence[str]] | None = None,
+        ways: Iterable[str] = WAYS,
+        limit: int = 5,
+    ):
+        self.indexes = {way: ToolIndex(tools, way) for way in ways}  # type: ignore[arg-type]
+        if not self.indexes:
+            raise ValueError(f"Give at least one way to search: {', '.join(WAYS)}.")
+        self.query = query
+        self.way = next(iter(self.indexes))
+        self.limit = limit
+        self.gold = dict(gold or {})
+
+    def search(self, query: str, way: str | None = None) -> list[Hit]:
+        """What one way finds: `box.search("Where is my parcel?")`, `box.search("parcel|courier", "regex")`."""
+        self._index(way)
+        self.query, self.way = query, way or self.way
+        return self._found(self.way)
+
+    def compare(self, query: str) -> str:
+        """The same query by every way, a column of names for each; what is meant to be found is marked."""
+        found = {way: self._names(query, way) for way in self.indexes}
+        rows = max(1, *(len(names) for names in found.values()))
+        table = [
+            list(found),
+            *([*(names[row] if row < len(names) else "" for names in found.values())] for row in range(rows)),
+        ]
+        widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
+        ]
+        return "\n".join([query, *lines])
+
+    def as_text(self) -> str:
+        lines = [
+            f"Search box over {len(self._index())} tools, by {self.way}",
+            f"  {self.query}",
+            *(f"  {line}" for line in self._answer()),
+            'Run this cell to use it, or write: box.search("…"), box.search("order|parcel", "regex"), box.compare("…")',
+        ]
+        return "\n".join(lines)
+
+    def as_html(self) -> str:
+        return (
+            f"<p><b>Search box</b> over {len(self._index())} tools, by {self.way}: "
+            f"<i>{html.escape(self.query)}</i></p>{self._answer_html()}"
+            "<p><i>Run this cell to use it.</i></p>"
+        )
+
+    def _index(self, way: str | None = None) -> ToolIndex:
+        wanted = way or self.way
+        if wanted not in self.indexes:
+            raise ValueError(f"This box searches by {', '.join(self.indexes)}, not by {wanted!r}.")
+        return self.indexes[wanted]
+
+    def _found(self, way: str) -> list[Hit]:
+        return self._index(way).search(self.query, self.limit)
+
+    def _names(self, query: str, way: str) -> list[str]:
+        try:
+            hits = self._index(way).search(query, self.limit)
+        except SearchError:
+            return ["no pattern"]
+        meant = self.gold.get(query, ())
+        return [f"{'✓ ' if hit.tool_name in meant else ''}{hit.tool_name}" for hit in hits] or ["nothing found"]
+
+    def _answer(self) -> list[str]:
+        """The hits, one a line, with the reason of each; a miss and a bad pattern as a sentence."""
+        try:
+            hits = self._found(self.way)
+        except SearchError as error:
+            return [f"✗ {error}"]
+        meant = self.gold.get(self.query, ())
+        lines = [
+            f"{'✓' if hit.tool_name in meant else '·'} {place}. {hit.tool_name}: {hit.because}"
+            for place, hit in enumerate(hits, 1)
+        ]
+        if not hits:
+            lines = ["Nothing found: no tool has a word of this."]
+        if meant and not set(meant) & {hit.tool_name for hit in hits}:
+            lines.append(f"✗ Missed: {', '.join(meant)} was meant.")
+        return lines
+
+    def _answer_html(self) -> str:
+        return f"{PRE}{html.escape(chr(10).join(self._answer()))}</pre>"
+
+
+def search_box(
+    tools: Any,
+    query: str = "Where is the parcel of my order?",
+    *,
+    gold: Mapping[str, Sequence[str]] | None = None,
+    ways: Iterable[str] = WAYS,
+    limit: int = 5,
+) -> SearchBox:
+    """A search box over these tools; its plain calls are `.search("…")` and `.compare("…")`.
+
+    `gold` says which tools a request is meant for: `{"Where is it?": ["track_parcel"]}`; such requests stand in a list.
+    """
+    return _widget()(tools, query, gold=gold, ways=ways, limit=limit)
+
+
+@cache
+def _widget() -> type[SearchBox]:
+    try:
+        import ipywidgets
+    except ImportError:
+        return SearchBox
+
+    class SearchBoxWidget(SearchBox, ipywidgets.VBox):
+        """`.field`, `.choice` and `.requests` are the parts to use; `.result` answers as you type."""
+
+        def __init__(self, *given: Any, **options: Any):
+            SearchBox.__init__(self, *given, **options)
+            style, wide = {"description_width": "6em"}, {"width": "97%"}
+            self.field = ipywidgets.Text(
+                value=self.query, description="Query", tooltip="What to look for", style=style, layout=wide
+            )
+            self.choice = ipywidgets.Dropdown(
+                options=list(self.indexes), value=self.way, description="By", tooltip="The way to search", style=style
+            )
+            self.requests = ipywidgets.Dropdown(
+                options=[("a request of the catalogue …", ""), *((said, said) for said in self.gold)],
+                description="Or take",
+                tooltip="A request whose right tool is known",
+                style=style,
+                layout=wide,
+            )
+            self.result = ipywidgets.HTML()
+            self.field.observe(lambda change: self._show(), "value")
+            self.choice.observe(lambda change: self._show(), "value")
+            self.requests.observe(lambda change: self._take(change["new"]), "value")
+            parts = [self.field, self.choice, *([self.requests] if self.gold else []), self.result]
+            ipywidgets.VBox.__init__(self, parts)
+            self.add_class("course-search-box")
+            self._show()
+
+        def search(self, query: str, way: str | None = None) -> list[Hit]:
+            hits = SearchBox.search(self, query, way)
+            self.choice.value, self.field.value = self.way, query
+            return hits
+
+        def _take(self, said: str) -> None:
+            if said:
+                self.field.value = said
+
+        def _show(self) -> None:
+            self.query, self.way = self.field.value, self.choice.value
+            self.result.value = self._answer_html()
+
+    return SearchBoxWidget

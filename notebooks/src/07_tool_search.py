@@ -1,0 +1,870 @@
+# %% [markdown]
+# # 07 · Tool search
+#
+# You will give one assistant more and more tools, watch it pick worse and pay more, and then let it search for the few
+# it needs.
+#
+# After this lesson you can
+#
+# - **measure** what each further tool costs, in tokens and in wrong picks,
+# - **choose** between trimming, grouping and searching,
+# - **read** and write tool search on the wire, on the server's side and on yours,
+# - **count** the failures of a search apart, and mend the right one,
+# - **write** descriptions that are found by the words people use,
+# - **keep** the prompt cache while the list of tools changes.
+#
+# About 80 minutes, best in two sittings: a good place to stop is marked. Lessons 01 and 02 are enough beforehand.
+
+# %% tags=["setup"]
+import json
+import random
+
+from course_kit import DEFAULT_MODEL, MockProvider, Simulated, ToolIndex, quiz, show
+from course_kit.catalogue import GROUPS, catalogue, catalogue_requests, services
+
+# %% [markdown]
+# ## One minute: what do you remember?
+
+# %% tags=["quiz"]
+quiz("07.recall")
+
+# %% [markdown]
+# ## One request, and 428 neighbours
+#
+# The shop has grown. Its assistant now serves the whole company: the desk, but also code, chat, mail, monitoring, people
+# and more. Each service brought its tools along. (Services and tools are the course's own, written for this lesson.)
+
+# %%
+tools = sorted(catalogue(), key=lambda tool: tool["name"])
+by_name = {tool["name"]: tool for tool in tools}
+print(len(tools), "tools of", len(services()), "services:", ", ".join(services()))
+
+# %% [markdown]
+# An engineer writes a sentence. This helper says which tools the simulated model calls for it, given a list of
+# definitions. First the right tool alone, then all of them. **Guess** before you run it: does the second line differ?
+
+
+# %%
+def picks(said, tools):
+    """The names of the tools that the simulated model calls for a sentence."""
+    request = {"messages": [{"role": "user", "content": said}], "tools": tools}
+    reply = Simulated().reply(request)
+    return {block["name"] for block in reply.content if block["type"] == "tool_use"}
+
+
+BACKUP = "Before we try anything, make a backup of orders."
+print("alone:", picks(BACKUP, [by_name["deploy_backup_database"]]))
+print("among all:", picks(BACKUP, tools))
+
+# %% [markdown]
+# No backup is made. The backups are *listed*, which looks busy and protects nothing. Same sentence, same right tool, same
+# model. Why?
+
+# %%
+request = {"messages": [{"role": "user", "content": BACKUP}], "tools": tools}
+for line in Simulated().explain(request).split("\n"):
+    if line.startswith("deploy_"):
+        print(line)
+print(by_name["deploy_backup_database"]["description"])
+
+# %% [markdown]
+# `explain` names the nearest tools, with a relevance from 0 to 1 (lesson 02). The right one is not among them. Its description
+# says "copy", while that of the rival says "the last backup", in fewer words. Alone that did no harm. It took a rival to
+# make it a fault.
+#
+# ## The experiment: the same requests, more and more tools
+#
+# One sentence proves little. The catalogue has 160 English requests, each with the tools that are right (`gold`). We keep
+# those that the model can do *with the right tools alone*, and take every second one, to be quick. So whatever goes wrong
+# later, the other tools have done it.
+
+
+# %% tags=["item-07.1"]
+def right(request, tools):
+    """Did the model call something, and nothing but right tools?"""
+    called = picks(request.query, tools)
+    return bool(called) and called <= set(request.gold)
+
+
+english = [request for request in catalogue_requests() if request.group in ("named", "indirect")]
+able = [request for request in english if right(request, [by_name[name] for name in request.gold])]
+sample = able[::2]
+print(len(english), "requests,", len(able), "can be done at all,", len(sample), "in the sample")
+
+# %% [markdown]
+# Now the tools. For each request: the right ones, and as many others as it takes, drawn by chance. The larger set always
+# holds the smaller one.
+
+
+# %%
+def crowd(request, number):
+    """The right tools and others, `number` in all, sorted by name."""
+    others = [tool for tool in tools if tool["name"] not in request.gold]
+    random.Random(request.id).shuffle(others)
+    chosen = [by_name[name] for name in request.gold] + others
+    return sorted(chosen[:number], key=lambda tool: tool["name"])
+
+
+# %% [markdown]
+# And what they cost. `count_tokens` asks for the length of a prompt, without a reply (lesson 01).
+
+
+# %%
+client = MockProvider().client()
+
+
+def tokens(tools):
+    """What a request with these tools costs, before anybody has said much."""
+    hello = [{"role": "user", "content": "Hello"}]
+    return client.messages.count_tokens(model=DEFAULT_MODEL, tools=tools, messages=hello).input_tokens
+
+
+# %% [markdown]
+# **Guess:** with 6 tools it will be nearly all right. With 60? With all 429? And is it a straight line?
+
+# %%
+SIZES = (6, 12, 30, 60, 120, 240, 429)
+everything = {}
+for number in SIZES:
+    share = sum(right(request, crowd(request, number)) for request in sample) / len(sample)
+    everything[number] = (share, tokens(crowd(sample[0], number)))
+    print(f"{number:3} tools: {share:4.0%} right (simulated), {everything[number][1]:6,} tokens")
+
+# %% [markdown]
+# Two costs. The tokens grow in a line, and are paid on *every* turn. The right picks fall, and not in a line: each doubling
+# costs a few more.
+#
+# The vendor's figures, for real models: some 55,000 tokens for a typical set-up of five servers (GitHub, Slack, Sentry,
+# Grafana, Splunk), and picks that get worse beyond 30 to 50 tools. Both stand in Anthropic's documentation of the tool
+# search tool (read in November 2026); the first one also in its engineering post of 24 November 2025. Their shape is
+# ours. Their numbers need not be: a language model does not compare words.
+
+# %% [markdown]
+# ### Is it the number?
+#
+# If the mere number did it, any 23 other tools would hurt alike. Try it: 24 tools in all, the others once from the same
+# service as the right one, once from elsewhere. **Guess** which is worse.
+
+# %%
+service_of = {tool["name"]: service for service in services() for tool in catalogue(service=service)}
+
+
+def neighbours(request, near):
+    """The right tools and others up to 24, all of the same service or all of other ones."""
+    home = service_of[request.gold[0]]
+    others = [tool for tool in crowd(request, 429) if tool["name"] not in request.gold]
+    others = [tool for tool in others if (service_of[tool["name"]] == home) == near]
+    random.Random(request.id).shuffle(others)
+    return ([by_name[name] for name in request.gold] + others)[:24]
+
+
+# %%
+for near in (False, True):
+    share = sum(right(request, neighbours(request, near)) for request in sample) / len(sample)
+    print("near neighbours: " if near else "from elsewhere:  ", f"{share:.0%} right (simulated)")
+
+# %% [markdown]
+# It is the rivals. In the simulated model two rules do it: the most relevant tool is called, so each tool is one more that
+# can come out ahead; and a word that many visible tools use counts less, so look-alikes blur each other. No rule says
+# "minus so much per tool".
+#
+# A real model has a second trouble, which the simulated one has not: the task is diluted, because it stands behind
+# thousands of tokens about other things. So take the fall here as one cause out of two.
+
+# %% tags=["quiz"]
+quiz("07.1")
+
+# %% [markdown]
+# ## Three remedies, by rising cost
+#
+# **1. Trim.** Look into your logs: which tools were never called in a month? Take them out. It costs an afternoon.
+#
+# **2. Group.** Nobody needs all tools at once. By *scene* (who is on call needs monitoring, not payroll), by *user* and by
+# *role*. Or by **sub-agents**, each with its own small set. Here is an operations assistant: 60 tools, four groups of 15.
+
+# %% tags=["item-07.2"]
+operations = catalogue(group="operations")
+group_of = {tool["name"]: group for group in GROUPS for tool in catalogue(group=group)}
+asked = [request for request in able if set(request.gold) <= set(group_of)]
+
+for label, choose in (
+    ("all 429", lambda request: tools),
+    ("the 60 of operations", lambda request: operations),
+    ("the 15 of its group", lambda request: catalogue(group=group_of[request.gold[0]])),
+):
+    done = sum(right(request, choose(request)) for request in asked)
+    print(f"{label:21}: {done} of {len(asked)} right (simulated)")
+
+# %% [markdown]
+# Good, and cheap: a dictionary of lists. But somebody has to know the group beforehand. Here we cheated, and took it from
+# the answer. In earnest it comes from the page the user is on, from their role, or from a small first question.
+#
+# Groups are more than tidiness. They are a **security boundary**. Browsing is read-only; administration is a session of its
+# own; who debugs gets no production tools. A tool that is not in the list is not there to be talked into:
+
+# %%
+RESTART = "Restart the checkout service."
+print("all of operations:", picks(RESTART, operations))
+print("debugging session:", picks(RESTART, catalogue(group="monitoring")))
+
+# %% [markdown]
+# (Your loop still checks names and rights. Lesson 06: a stranger's text in a result can ask for anything.)
+#
+# **3. Search.** When the sets are too many to foresee, let the model look for tools itself. This is the dearest of the
+# three: a further step in front of every task, and a new way to fail. It is what the rest of this lesson is about.
+
+# %% tags=["quiz"]
+quiz("07.2")
+
+# %% [markdown]
+# ## Search on the wire
+#
+# You send **every** definition, as always. But all except a few carry `defer_loading: true`: the model does not see them.
+# Beside them stands a search tool, which the *server* runs. No beta header is needed (November 2026). There are two:
+# `…_bm25` takes a query in words, `…_regex` a pattern.
+
+# %% tags=["item-07.3"]
+SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+deferred = [{**tool, "defer_loading": True} for tool in tools]
+talk = [{"role": "user", "content": "Track the parcel of order ORD-20260914, please."}]
+reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=talk)
+for block in reply.content:
+    print(json.dumps(block.to_dict()))
+
+# %% [markdown]
+# (`caller` says who made the call: the model itself.) Three blocks in one reply. `server_tool_use`: the model asks, in the request's words. `tool_search_tool_result`: the server
+# has answered already, with **references**, not definitions; five by default, and the model may ask for more by `limit`. Then an
+# ordinary `tool_use`, which is yours. Look at the ids: `srvtoolu_…` is the server's business, `toolu_…` yours.
+#
+# What did the model read, in tokens, and what would all 429 have cost?
+
+# %%
+print("searched:", reply.usage.input_tokens, "| all in the prompt:", tokens(tools))
+
+# %% [markdown]
+# The search itself is not billed apart. The definitions that it brought in are input tokens like any others. (Two prompts
+# were read for this reply, before and after the search; `usage` adds them up in the mock.)
+#
+# Go on as always: the assistant's turn back **unchanged**, search blocks included, and a result for the `toolu_` id alone.
+# **Guess:** a second parcel is asked for. Does the model search again?
+
+# %%
+wanted = next(block for block in reply.content if block.type == "tool_use")
+answer = {"type": "tool_result", "tool_use_id": wanted.id, "content": "It is at the depot in Leipzig."}
+longer = [
+    *talk,
+    {"role": "assistant", "content": reply.to_dict()["content"]},
+    {"role": "user", "content": [answer]},
+    {"role": "assistant", "content": "It is at the depot in Leipzig."},
+    {"role": "user", "content": "Track the parcel of order ORD-20260917, too."},
+]
+again = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=longer)
+print([block.type for block in again.content], again.content[-1].name)
+
+# %% [markdown]
+# No. What was found once stays usable: its reference stands in the conversation. Cut the search out of the history, and the
+# tool is hidden again.
+#
+# ### Three lists that are refused
+#
+# At least one tool must be visible, and the search tool can never be deferred. The third refusal belongs to the cache, of
+# which more below.
+
+# %%
+import anthropic
+
+
+def send(tools):
+    try:
+        client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk)
+    except anthropic.BadRequestError as error:
+        print(error.status_code, error.body["error"]["message"])
+
+
+send(deferred)
+send([{**SEARCH, "defer_loading": True}, by_name["track_parcel"]])
+send([SEARCH, {**deferred[0], "cache_control": {"type": "ephemeral"}}])
+
+# %% [markdown]
+# ### The other variant, and what may come back
+#
+# A pattern is a Python regular expression, capitals ignored, of at most 200 characters. (A query in words may have 500.)
+# Here we write the model's searches ourselves, with `search` from the kit:
+
+# %%
+from course_kit import search
+
+REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
+for pattern in ("parcel|courier", "^track_.*", "zeppelin", "parcel ("):
+    scripted = MockProvider([search(pattern=pattern), "Done."]).client()
+    said = scripted.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk)
+    found = said.content[1].to_dict()["content"]
+    names = [reference["tool_name"] for reference in found.get("tool_references", [])]
+    print(f"{pattern:15}", names, found.get("error_code", ""))
+
+# %% [markdown]
+# Nothing found is an empty list, no error. A broken pattern is an error *inside* a reply with status 200: there is no
+# exception to catch, so look for `error_code` when you read your logs.
+#
+# Tools that the server runs bring along one more `stop_reason` (promised in lesson 01). After too many rounds of its own the
+# server ends the reply with `pause_turn`. Send the turn back as it is, and it goes on.
+
+# %% [markdown]
+# ### The client-side form
+#
+# You can run the search yourself: by your own index, for one tenant, with your own log. It is an ordinary tool. Its result
+# is a list of `tool_reference` blocks, and nothing else. The definitions stay in `tools`, deferred.
+#
+# `ToolIndex` is the kit's search over definitions; more of it later. `replace` copies a tool with one field changed.
+
+# %%
+from dataclasses import replace
+
+from course_kit import desk_tools, open_shop, run_agent, tool
+
+shop = open_shop()
+desk = [replace(one, defer_loading=True) for one in desk_tools(shop)]
+desk_index = ToolIndex(desk)
+
+
+@tool(effect="read", description="Find tools by what they do. Use it when no other tool fits.")
+def find_tools(query: str):
+    return [{"type": "tool_reference", "tool_name": hit.tool_name} for hit in desk_index.search(query, limit=2)]
+
+
+run = run_agent(client, tools=[find_tools, *desk], messages="Read order ORD-20260917 in full, please.")
+for message in run.messages[1:]:
+    for block in message["content"]:
+        said = block.get("name") or block.get("content") or block.get("text")
+        print(f"{message['role']:9} {block['type']:11}", str(said)[:110])
+
+# %% [markdown]
+# The same loop as ever: first a call of `find_tools`, then one of a tool that nobody could see before. A reference to a name
+# that is not in `tools` is a 400, and that is checked over the whole history: do not drop a tool which an old result names.
+#
+# ### The other provider
+#
+# OpenAI's Responses (gpt-5.4 and later) know the same idea. The tool is `tool_search`; functions may stand in a
+# `namespace`; `defer_loading` stands on each function. Its output holds whole *definitions* where the Messages API has
+# references.
+
+# %%
+functions = [
+    {
+        "type": "function",
+        "name": one["name"],
+        "description": one["description"],
+        "parameters": one["input_schema"],
+        "defer_loading": True,
+        "allowed_callers": ["direct"],
+    }
+    for one in catalogue(service="desk")
+]
+desk_group = {"type": "namespace", "name": "desk", "description": "The shop's service desk.", "tools": functions}
+responses = MockProvider().openai_client().responses
+answer = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
+for item in answer.output:
+    print(item.type, list(item.to_dict()))
+
+# %% [markdown]
+# The names on the wire are `defer_loading` and `allowed_callers` (values `direct` and `programmatic`). Pages that write
+# `deferLoading`, or `DIRECT`, are older or about another layer.
+#
+# **What stays always on?** The search itself, of course. And a way out: an `ask_user` or a `list_capabilities`, so that
+# the model has something better to do than guess when a search finds nothing.
+
+# %% tags=["quiz"]
+quiz("07.3")
+
+# %% [markdown]
+# ## The experiment again, with search
+#
+# The same requests, the same sets of tools, but all deferred. This helper asks one of them.
+
+
+# %%
+def ask(request, tools, always=(), through=client):
+    """One request with all tools deferred, but for the search and those `always` on."""
+    shown = [tool if tool["name"] in always else {**tool, "defer_loading": True} for tool in tools]
+    said = [{"role": "user", "content": request.query}]
+    return through.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *shown], messages=said)
+
+
+# %% [markdown]
+# And this one names how it ended, of five endings. Read it slowly: it is how you will count in your own logs.
+
+
+# %%
+def ending(request, reply):
+    blocks = [block.to_dict() for block in reply.content]
+    called = {block["name"] for block in blocks if block["type"] == "tool_use"}
+    searches = [block["content"] for block in blocks if block["type"] == "tool_search_tool_result"]
+    found = {one["tool_name"] for content in searches for one in content.get("tool_references", [])}
+    if called and called <= set(request.gold):
+        return "right"
+    if not searches:
+        return "did not search"
+    if not found & set(request.gold):
+        return "not found"
+    return "found but took another" if called else "found but no call"
+
+
+# %% [markdown]
+# **Guess** both: will it be as right as with 6 tools again? And how will the tokens grow?
+
+# %%
+from course_kit.classroom.plots import plot_growth
+
+searched = {}
+for number in (6, 60, 429):
+    replies = [(request, ask(request, crowd(request, number))) for request in sample]
+    share = sum(ending(request, reply) == "right" for request, reply in replies) / len(sample)
+    searched[number] = (share, sum(reply.usage.input_tokens for _, reply in replies) / len(sample))
+    print(f"{number:3} tools: {share:4.0%} right (simulated), {searched[number][1]:6,.0f} tokens")
+
+show(plot_growth({"all in the prompt": everything, "searched": searched}))
+
+# %% [markdown]
+# The tokens hardly grow. Over all 429 tools a request costs about a fortieth. That is the sure gain: it is arithmetic. (The
+# axis doubles from step to step, so that the straight growth looks bent.)
+#
+# The right picks come back only in part. With few tools, search brings nothing. With many it helps; but the five it brings
+# are the *nearest* rivals, and those hurt most, as you saw.
+#
+# How sure is the gain? With 47 requests a share moves by some 13 points either way, by chance. So compare all 93 one by one.
+# To be quick we search with `ToolIndex`, as the mock's server does.
+
+# %%
+index = ToolIndex(tools)
+gained, lost = [], []
+for request in able:
+    five = [by_name[hit.tool_name] for hit in index.search(request.query, limit=5)]
+    with_all, with_search = right(request, tools), right(request, five)
+    gained += [request.id] if with_search and not with_all else []
+    lost += [request.id] if with_all and not with_search else []
+print("right only with search:", len(gained), "| right only with all in the prompt:", len(lost))
+
+# %% [markdown]
+# Most requests end the same either way. Among those that differ, search wins: more than chance would give, and far from a
+# cure. For real models the vendor reports the same direction: 79.5 to 88.1 % with Opus 4.5, 49 to 74 % with Opus 4, on its
+# own tests with large sets of tools (engineering post of 24 November 2025; we have not checked them). They have more to
+# gain: for them the search also ends the dilution.
+#
+# **A good place to stop for today.** Exercise 7.2 of the [exercises](../exercises/07_tool_search.ipynb) needs no more than
+# this.
+
+# %% [markdown]
+# ## Two failures to count apart
+#
+# "It used the wrong tool" hides two failures, with two different remedies. So count how it ended. Here is the sample over
+# all 429 tools: once with everything deferred (the replies from above), once with the desk's 31 tools always on, since they
+# are used most.
+
+# %% tags=["item-07.7"]
+from collections import Counter
+
+always_on = {tool["name"] for tool in catalogue(service="desk")}
+half = [(request, ask(request, tools, always_on)) for request in sample]
+for label, asked in (("all deferred", replies), ("the desk always on", half)):
+    counted = Counter(ending(request, reply) for request, reply in asked)
+    print(f"{label}:", ", ".join(f"{name} {times}" for name, times in counted.most_common()))
+
+# %% [markdown]
+# **It did not search when it should.** It saw something that half fitted, and took it, or gave up. Every tool that is
+# always on is a reason not to search. Remedy: fewer of them, with clear boundaries, and a line in the system prompt that
+# says what can be searched for.
+#
+# **It searched and took the wrong tool.** Either the right one was not among the five (*not found*: the index) or it was,
+# and another one was taken (*took another*: the descriptions). Our backup is of the last kind. So mend the rival's
+# description, by a boundary (lesson 02). **Guess:** does it help with the search? With all 429 in the prompt?
+
+# %%
+story = next(request for request in sample if request.query == BACKUP)
+said = by_name["deploy_list_backups"]["description"] + " Not for making a backup (use deploy_backup_database)."
+mended = [{**one, "description": said} if one["name"] == "deploy_list_backups" else one for one in tools]
+print("before:", ending(story, ask(story, tools)), "| after:", ending(story, ask(story, mended)))
+print("all in the prompt:", picks(BACKUP, mended))
+for sentence in ("Which backups of orders do we have?", "Show me the latest backup of orders."):
+    print(sentence, picks(sentence, mended))
+
+# %% [markdown]
+# The search leaves five to tell apart, and among five one boundary is enough. Among 429 it is not. And nothing broke: who
+# asks for the list still gets it. (Two sentences prove little; measure with more, lesson 02.)
+
+# %% tags=["quiz"]
+quiz("07.7")
+
+# %% [markdown]
+# ## The description is the index
+#
+# The search reads names, descriptions, input names and the inputs' descriptions. There is nothing else to find a tool by.
+# Each tool of the catalogue has two descriptions: a terse one, written by engineers for each other, and one in the words of
+# those who ask. Two examples:
+
+# %% tags=["item-07.4"]
+terse_by_name = {tool["name"]: tool for tool in catalogue("terse")}
+for name in ("deploy_set_traffic_split", "chat_create_channel"):
+    print(name)
+    print("  terse: ", terse_by_name[name]["description"])
+    print("  better:", by_name[name]["description"])
+
+# %% [markdown]
+# **recall@5** is the share of requests with a right tool among the first five found. It measures the search alone: no model
+# takes part. `ToolIndex` is the course's search; `method="bm25"` ranks by words, and rare words count more. **Guess** how
+# much the better descriptions bring, over all 160 requests.
+
+
+# %%
+def found_in_five(request, index):
+    return bool({hit.tool_name for hit in index.search(request.query, limit=5)} & set(request.gold))
+
+
+def recall(index, requests):
+    return sum(found_in_five(request, index) for request in requests) / len(requests)
+
+
+better, terse = ToolIndex(catalogue("better")), ToolIndex(catalogue("terse"))
+for kind in ("named", "indirect"):
+    asked = catalogue_requests(kind)
+    print(f"{kind:9} terse {recall(terse, asked):.0%}  better {recall(better, asked):.0%}")
+print(f"all 160   terse {recall(terse, english):.0%}  better {recall(better, english):.0%}")
+
+# %% [markdown]
+# "Named" requests hold a word of the right tool's name; "indirect" ones none. The gain is largest for the latter, since
+# there the name cannot help. Same tools, same search, other sentences. (Measured, not simulated.)
+#
+# What does *one* sentence do? Somebody says "open an issue", and `code_create_issue` is not found: its description lacks
+# "open". We add the words, and then try sentences that we did not look at:
+
+# %%
+said = by_name["code_create_issue"]["description"] + " Use it for 'open an issue'."
+edited = ToolIndex([{**one, "description": said} if one["name"] == "code_create_issue" else one for one in tools])
+for sentence in (
+    "Open an issue for the website team: the date picker jumps to 1970 on Safari.",
+    "Please open an issue: the footer is broken on phones.",
+    "Can somebody open an issue about the slow start of the app?",
+    "File a bug: the cart forgets what was in it.",
+):
+    places = [[hit.tool_name for hit in index.search(sentence)] for index in (better, edited)]
+    print(*("found " if "code_create_issue" in names else "missed" for names in places), sentence)
+
+# %% [markdown]
+# The first line proves nothing: its words were copied into the description. The next two count. The last shows the limit
+# of words: it shares none. Collect sentences from your logs, write their words into the description, and measure on others.
+
+# %% tags=["quiz"]
+quiz("07.4")
+
+# %% [markdown]
+# ## Four ways to search
+#
+# - **regex**: exact, explainable, and only as good as the pattern.
+# - **BM25**: words, cut and weighed. No model, no network.
+# - **embeddings**: a model turns each text into numbers; near numbers, near meaning. Works across languages.
+# - **fused**: several rankings joined by *reciprocal rank*: a tool gets points for its place in each.
+#
+# Every hit of `ToolIndex` says why it was found:
+
+# %% tags=["item-07.5"]
+for hit in better.search("give the new version to five percent of the people", limit=3):
+    print(f"{hit.tool_name:25} {hit.because}")
+
+# %% [markdown]
+# Keep `because` in your log. When somebody asks in March why the assistant listed backups in January, it is the only
+# witness.
+#
+# Which way is best? The course's benchmark ran them all over this catalogue (2026-11-30). Here are recall@5 and the
+# milliseconds of a query, from its file. (Embeddings need an extra, `course-kit[embeddings]`.)
+
+# %%
+MEASURED = {
+    "own, better descriptions": {
+        "ToolIndex regex, the query's words": (0.45, 7.17),
+        "ToolIndex bm25": (0.781, 0.15),
+        "ToolIndex fused, no model": (0.787, 0.63),
+        "ToolIndex embedding, USE multilingual": (0.65, 0.22),
+        "ToolIndex fused, USE multilingual": (0.819, 0.8),
+    },
+    "own, asked in Chinese": {
+        "ToolIndex regex, the query's words": (0.15, 2.89),
+        "ToolIndex bm25": (0.05, 0.06),
+        "ToolIndex fused, no model": (0.05, 0.16),
+        "ToolIndex embedding, USE multilingual": (0.75, 0.21),
+        "ToolIndex fused, USE multilingual": (0.6, 0.7),
+    },
+}
+
+# %% [markdown]
+# "No model" fuses words with spelling; "USE" is the embedding model of the extra. **Guess** from the table which way wins,
+# and for whom.
+
+# %%
+from course_kit.classroom.plots import plot_recall
+
+ways = MEASURED["own, better descriptions"]
+picture = {
+    way.removeprefix("ToolIndex "): {
+        "in English": MEASURED["own, better descriptions"][way][0],
+        "in Chinese": MEASURED["own, asked in Chinese"][way][0],
+    }
+    for way in ways
+}
+show(plot_recall(picture))
+print("BM25 here and now:", round(recall(better, english), 3))
+
+# %% [markdown]
+# In English, words do most of the work. The embedding alone is worse than BM25; fused with it, it helps a little. Mind the
+# intervals: over 160 requests they are some six points either way, so BM25 and the two fused ones are not told apart. In
+# Chinese over English descriptions (20 requests), words have nothing to hold on to, and meaning is all there is.
+#
+# So begin with BM25, which costs nothing. Add meaning when your users' words, or their languages, are far from yours. All
+# of it takes under ten milliseconds for these 429 tools, while a model takes seconds: time does not decide here.
+
+# %% [markdown]
+# ### Play: the search box
+#
+# Type as a user would. Change the way to search. Take a request of the catalogue, and see whether its tool is found.
+# (Without a mouse: `box.search("…", "fused")` and `box.compare("…")`.)
+
+# %%
+from course_kit.classroom.search_box import search_box
+
+gold = {request.query: request.gold for request in english[:40]}
+box = search_box(tools, "The courier said Tuesday. It is Thursday now and my doorstep is empty.", gold=gold)
+box
+
+# %% [markdown]
+# A miss: the tool that is meant, `track_parcel`, is not among the five. To find out why, ask two questions. Which words of
+# the request does it have? And how many tools have each of them?
+
+# %%
+
+
+def shared(query, name):
+    """Where a request's words stand in one tool; empty if it shares none."""
+    hits = ToolIndex([by_name[name]]).search(query)
+    return hits[0].because if hits else ""
+
+
+def spread(word):
+    """How many of all tools have this word."""
+    return len(better.search(word, limit=429))
+
+
+print(shared("The courier said Tuesday. It is Thursday now and my doorstep is empty.", "track_parcel"))
+print({word: spread(word) for word in ("courier", "empty", "doorstep", "parcel")})
+
+# %% [markdown]
+# "Empty" is all they share, and so many tools say it ("no match is an empty list") that it tells nothing. Three causes have
+# a name here:
+#
+# - **no shared word**: the tool shares no word with the request,
+# - **common words only**: what it shares stands in 40 tools or more,
+# - **rival has more**: it shares a rarer word, but those ahead have more of the words, or have them in their name.
+#
+# Look for one of each in the box. Exercise 7.3 asks for them.
+
+# %% tags=["quiz"]
+quiz("07.5")
+
+# %% [markdown]
+# ## The prompt cache
+#
+# The provider can keep the beginning of a prompt for five minutes (lesson 01). It reads in a fixed order: **tools, then
+# system, then messages**. Whatever changes makes itself and everything behind it new. And the tools come first.
+#
+# The marks (`cache_control`) say up to where the cache should keep. This one is for tools:
+
+# %% tags=["item-07.6"]
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def marked(tools):
+    """The list with a mark on its last tool."""
+    return [*tools[:-1], {**tools[-1], **MARK}]
+
+
+# %% [markdown]
+# And this helper sends two turns of one conversation, the second with what you want to change.
+
+
+# %%
+def second_turn(first, second, **changes):
+    """Two turns; returns what the second read from the cache and what it read anew, and the mock's report."""
+    provider = MockProvider(lambda request: "Noted. " * 60)
+    create = provider.client().messages.create
+    rules = [{"type": "text", "text": "You help the people on call. " * 40, **MARK}]
+    said = [{"role": "user", "content": "Is anything broken tonight? " * 100}]
+    request = {"model": DEFAULT_MODEL, "max_tokens": 500, "system": rules, **MARK}
+    reply = create(tools=first, messages=said, **request)
+    said += [{"role": "assistant", "content": reply.content[0].text}, {"role": "user", "content": "And now?"}]
+    usage = create(tools=second, messages=said, **{**request, **changes}).usage
+    return usage.cache_read_input_tokens, usage.cache_creation_input_tokens + usage.input_tokens, provider.report()
+
+
+# %% [markdown]
+# The 60 tools of operations, sorted. **Guess** for each change how much of the first prompt is lost: all, part, nothing?
+
+# %%
+sixty = sorted(operations, key=lambda one: one["name"])
+other_rules = [{"type": "text", "text": "It is 09:31. " * 40, **MARK}]
+worded = [{**sixty[0], "description": "Another sentence."}, *sixty[1:]]
+for label, second, changes in (
+    ("nothing", sixty, {}),
+    ("the order of the tools", [*sixty[1:], sixty[0]], {}),
+    ("one tool less", sixty[1:], {}),
+    ("one description", worded, {}),
+    ("the system prompt", sixty, {"system": other_rules}),
+    ("tool_choice", sixty, {"tool_choice": {"type": "any"}}),
+):
+    read, anew, report = second_turn(marked(sixty), marked(second), **changes)
+    print(f"changed: {label:23} read from the cache {read:6,}   read anew {anew:6,}")
+
+# %% [markdown]
+# A change in the tools loses everything. A new system prompt leaves the tools; another `tool_choice` leaves tools and system,
+# and only the messages are new.
+#
+# The dearest change is the one nobody meant: the same tools in another order. Registries are dicts, servers answer in any
+# order, sets have none. The mock says what happened:
+
+# %%
+print(second_turn(marked(sixty), marked([*sixty[1:], sixty[0]]))[2])
+
+# %% [markdown]
+# So: **a fixed order, sorted by name**. The kit's loop sorts. (MCP only *asks* servers to keep their order.) Here the same
+# three tools are registered in two orders; the requests are the same, byte for byte:
+
+# %%
+provider = MockProvider(lambda request: "Hello.")
+for order in (("zeta", "alpha", "mu"), ("mu", "zeta", "alpha")):
+    registered = [tool(lambda: "x", name=name, description=f"Tool {name}.", effect="read") for name in order]
+    run_agent(provider.client(), tools=registered, messages="Hi")
+first, second = (request.body["tools"] for request in provider.requests)
+print(json.dumps(first) == json.dumps(second), [one["name"] for one in first])
+
+# %% [markdown]
+# And **change the set by session, not by turn**. Who picks "the best ten tools" anew for every turn pays for the whole
+# prompt on every turn, and saves less than the cache would have.
+#
+# Deferred tools do not stand in the prompt's beginning. What a search finds is added where it was found, at the end. So a
+# search does not cost you the cache, and neither does one deferred tool more:
+
+# %%
+few = [SEARCH, *marked(sixty[:15])]
+hidden = [{**one, "defer_loading": True} for one in sixty[15:]]
+read, anew, report = second_turn([*few, *hidden[:-1]], [*few, *hidden])
+print("one deferred tool more: read from the cache", read, "| read anew", anew)
+print(report)
+
+# %% [markdown]
+# That is why the third list above was refused: a mark on a deferred tool would mark a place that is not there. Put it on
+# the last tool that is always on. In time: what is kept lives five minutes from its last use, or an hour with
+# `"ttl": "1h"`. A long pause at the approver (lesson 06) loses it as surely as a new order does.
+
+# %% tags=["quiz"]
+quiz("07.6")
+
+# %% [markdown]
+# ## MCP lists what exists, search decides what this task sees
+#
+# MCP is a protocol by which *servers* offer tools to *applications*: one tool, many applications. Tool search is the other
+# way round: one application, many tools. They meet in your list. Here is a real MCP server in this process, shared by two
+# tenants, a shop in the north and one in the south.
+
+# %% tags=["item-07.8"]
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("wiki", log_level="CRITICAL")
+JOBS = {
+    "read": "Read a page of the wiki.",
+    "search": "Search the wiki's pages.",
+    "delete": "Delete a page of the wiki.",
+}
+for tenant in ("south", "north"):
+    for verb, job in JOBS.items():
+
+        @server.tool(name=f"{tenant}_{verb}_page", description=job)
+        def answer(page: str) -> str:
+            return f"page {page}"
+
+
+# %% [markdown]
+# (It needs `course-kit[mcp]`; without it, `open_mcp` says so.) A **gateway** trims by tenant *first*: `where` sees each
+# entry as the server listed it. Only then comes the search. The order matters: what was never listed cannot be found, by
+# whatever query.
+
+# %%
+from course_kit import open_mcp
+
+with open_mcp(server, where=lambda entry: entry["name"].startswith("north_")) as listed:
+    for hit in ToolIndex(listed).search("delete page 12", limit=2):
+        print(hit.tool_name, "|", hit.because)
+    hidden = [{**one.definition(), "defer_loading": True} for one in listed]
+    print([(one["name"], one["defer_loading"]) for one in hidden], [one.needs_approval for one in listed])
+
+# %% [markdown]
+# The list comes sorted, and each tool counts as a write that asks for approval until
+# *you* say otherwise: what a server says of its own tools is a claim. From here on an MCP tool is one more entry of
+# `tools`, and lessons 02 to 06 hold for it. Never put a server's thousand tools straight into the prompt.
+
+# %% tags=["quiz"]
+quiz("07.8")
+
+# %% [markdown]
+# ## When it goes wrong
+#
+# | you see | look at |
+# |---|---|
+# | 400 `All tools cannot be deferred` | Leave the search, or some tool, without `defer_loading`. |
+# | 400 `cannot have both defer_loading=true and cache_control set` | Put the mark on the last tool that is always on. |
+# | 400 `Tool reference 'X' not found in available tools` | A result names a tool that `tools` no longer holds. Keep it, or trim the whole round. |
+# | it never searches | What always-on tool half fits? Does anything tell the model what can be searched for? |
+# | it searches and finds nothing | Read the query in the reply. Which of its words stand in the description? |
+# | the right tool is found, another is taken | The two descriptions: boundaries, lesson 02. |
+# | it found a tool, and later cannot see it | Was the turn sent back without its search blocks? The mock's `report()` tells. |
+# | `cache_read_input_tokens` is 0 on every turn | Order of the tools; something new in each system prompt; a set chosen by turn. |
+# | `stop_reason` is `pause_turn` | Send the turn back unchanged; the server goes on. |
+#
+# ## The same on the live API
+#
+# If you have switched live on (lesson 00), this asks a real model five requests of the sample, each over 120 deferred
+# tools.
+
+# %% tags=["live"]
+from course_kit import announce, connect
+
+announce(tokens=25_000)
+real = connect()
+print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) for request in sample[:5]))
+
+# %% [markdown]
+# ## Practice
+#
+# [Exercises 07](../exercises/07_tool_search.ipynb): build an index that beats a bar, lay out a 60-tool assistant in two
+# layers, and name why a query missed.
+#
+# ## Recap
+#
+# Many tools cost twice: tokens on every turn, and wrong picks, because rivals multiply and the task is diluted. Trim first,
+# then group, then search. With search you still send every definition, but deferred; the model sees what a reference has
+# brought in. The description is the index. Count apart: did not search, not found, found and took another. Keep the list
+# sorted, and change it by session. A gateway trims by tenant before anything is searched.
+#
+# New words: *deferred tool*, `defer_loading`, `tool_reference`, *tool search*, *recall@5*, *BM25*, *embedding*, *reciprocal
+# rank*, *gateway*, *dilution*. They are in the [glossary](90_glossary.ipynb).
+#
+# ## Say it in one breath
+#
+# > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls from
+# > each other, and the task is diluted behind definitions. A confusion matrix and a similarity map show which ones. I trim
+# > what nobody uses, group by scene and role, and search when that is not enough: everything deferred but the search and a
+# > way out. Then I count whether it searched, found and took the right one.
+#
+# Two answers one hears:
+#
+# - *"The model has more to choose from, so it gets confused."* That names no cause, and so no remedy. Which rival took
+#   which call?
+# - *"We put a search in front, so the problem is solved."* The tokens are. The five nearest rivals are still there, and a
+#   tool whose description lacks the users' words is now never seen at all.
+#
+# Next come results (lesson 08): the largest part of a context, and the least predictable.

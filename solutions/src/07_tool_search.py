@@ -1,0 +1,163 @@
+# %% [markdown]
+# # Exercises 07 · Tool search
+#
+# Three exercises, about 55 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# `hint("7.1")` gives one hint at a time; `solution("7.1")` opens after two tries.
+#
+# The lesson: [07 · Tool search](../notebooks/07_tool_search.ipynb).
+
+# %% tags=["setup"]
+from course_kit import ToolIndex, check, hint, solution
+from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
+
+# %% [markdown]
+# ## 7.1 An index that beats a bar
+#
+# *Medium, core, about 25 minutes, about 15 lines.*
+#
+# Write the search yourself, in plain Python, without `ToolIndex`. `build_index(tools)` gets the 429 definitions and returns
+# a function `find(query)`; that returns the names of the tools that fit, best first, **at most five**. For example:
+#
+# `find = build_index(catalogue())`, then `find("cancel leave")` → `["hrCancelLeave", …]`
+#
+# - Words of the name count, however it is written: `release_order`, `docs-move-page`, `hrCancelLeave`. Capitals do not
+#   matter.
+# - Where no tool has a word of the query, the list is empty.
+# - Over 120 English requests of the catalogue, recall@5 must be at least 70 %.
+#
+# Counting shared words is not enough: "the" is in every description. BM25 in one sentence: a word counts the more, the
+# *fewer* tools have it. If a word stands in `n` of 429 tools, `math.log(429 / n)` is such a weight. A word in the name should
+# count more than one in the description.
+#
+# To try it: `catalogue_requests("named")` and `catalogue_requests("indirect")` give requests with `.query` and `.gold`.
+
+# %% tags=["exercise-7.1"]
+import math
+import re
+from collections import Counter
+
+
+def build_index(tools):
+    """Return a function that finds the names of at most five tools for a query."""
+
+    # BEGIN SOLUTION
+    def words(text):
+        pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", text)
+        return {piece.lower().rstrip("s") or piece.lower() for piece in pieces}
+
+    names = {tool["name"]: words(tool["name"]) for tool in tools}
+    texts = {tool["name"]: names[tool["name"]] | words(tool.get("description", "")) for tool in tools}
+    using = Counter(word for found in texts.values() for word in found)
+
+    def find(query):
+        scores = Counter()
+        for word in words(query):
+            for name, found in texts.items():
+                if word in found:
+                    scores[name] += math.log(len(texts) / using[word]) * (2 if word in names[name] else 1)
+        return [name for name, score in scores.most_common(5) if score > 0]
+
+    return find
+    # END SOLUTION
+
+
+# %%
+check("7.1", build_index)
+
+# %% [markdown] tags=["solution"]
+# Three things carry it: names cut into words, rare words counting more, and the name counting twice. Taking an "s" off the
+# end is a stemmer for the poor; `ToolIndex` has a real one, looks at pairs of words and at the inputs, and keeps long
+# descriptions from winning by length. That this little index comes so near is the lesson: the sentences in the
+# descriptions do most of the work.
+
+# %% [markdown]
+# ## 7.2 Two layers for sixty tools
+#
+# *Medium, core, about 20 minutes, about 10 lines.*
+#
+# The operations assistant has four groups of fifteen tools: monitoring, deployment, tickets, finance. Write
+# `tools_for(operations, scene, allowed)`: the list for a request's `tools`.
+#
+# - `operations` holds the sixty definitions in *any* order. `scene` is the group the user is working in, `allowed` the set
+#   of groups that this user may use at all; the scene is one of them.
+# - Always visible: `SEARCH`, `ASK_USER`, and the tools of the scene.
+# - Deferred: the tools of the other allowed groups.
+# - Not in the list: everything else.
+# - The tools of each layer are sorted by name, so that the cache survives. A `cache_control` stands on the last visible
+#   tool.
+# - The definitions you are given stay as they are.
+#
+# `group_of` says to which group a tool belongs: `group_of["ticket_solve"]` is `"tickets"`. For the scene `"tickets"` and
+# `{"tickets", "finance"}` the list has 2 + 15 visible tools and 15 deferred ones.
+
+# %%
+from course_kit.classroom.exercises.lesson_07 import ASK_USER, SEARCH
+
+group_of = {tool["name"]: group for group in GROUPS for tool in catalogue(group=group)}
+
+
+# %% tags=["exercise-7.2"]
+def tools_for(operations, scene, allowed):
+    """Return the list of tools for one request: two visible helpers, the scene, and the rest that is allowed."""
+    # BEGIN SOLUTION
+    ordered = sorted(operations, key=lambda tool: tool["name"])
+    near = [dict(tool) for tool in ordered if group_of[tool["name"]] == scene]
+    far = [{**tool, "defer_loading": True} for tool in ordered if group_of[tool["name"]] in allowed - {scene}]
+    near[-1]["cache_control"] = {"type": "ephemeral"}
+    return [SEARCH, ASK_USER, *near, *far]
+    # END SOLUTION
+
+
+# %%
+check("7.2", tools_for)
+
+# %% [markdown] tags=["solution"]
+# What is forbidden is absent, not deferred: a search brings deferred tools back, that is its purpose. The visible part is
+# the same for everybody in the scene, so the cache serves them all; the deferred tools behind it cost nothing until they
+# are found. `dict(tool)` makes the copies that may be marked.
+
+# %% [markdown]
+# ## 7.3 Why a query missed
+#
+# *Easy, useful, about 10 minutes.*
+#
+# Four requests, and for each the tool that was meant and not found among the first five. For each, say why, and at which
+# place of the *whole* ranking the tool stands (counted from 1; `None` if it is not in it at all). The causes:
+#
+# | cause | means |
+# |---|---|
+# | `"no shared word"` | the tool shares no word with the request |
+# | `"common words only"` | all that it shares stands in 40 tools or more |
+# | `"rival has more"` | it shares a rarer word, but those ahead have more of the words, or have them in their name |
+#
+# An answer looks like `("common words only", 12)`.
+
+# %%
+MISSES = {
+    "a": ("An intern emptied the customers table. We need yesterday's state.", "deploy_restore_database"),
+    "b": ("Post a message in #warehouse that the elevator is out of order.", "chat_send_message"),
+    "c": ("My hotel from September still hasn't been paid back to me. Where is it stuck?", "finance_list_expenses"),
+    "d": ("What's going to run out soon?", "stock_list_low"),
+}
+index = ToolIndex(catalogue())
+query, name = MISSES["d"]
+print(index.search(query, limit=1)[0].because)
+
+# %% tags=["exercise-7.3"]
+# BEGIN SOLUTION none
+causes = {
+    "a": ("no shared word", None),
+    "b": ("rival has more", 7),
+    "c": ("common words only", 66),
+    "d": ("rival has more", 10),
+}
+# END SOLUTION
+
+# %%
+check("7.3", causes)
+
+# %% [markdown] tags=["solution"]
+# **a** can only be mended in the description (or by meaning): it says nothing of a state, or of yesterday. **b**: `message`
+# and `post` are shared, but six other tools have `message` in their name and more of the rest. **c** shares "back", which
+# stands in 68 tools; one may say that nothing was shared that counts. **d**: `run` is rare enough, but it stands in the
+# *name* of `deploy_run_job`, where it means something else. To a search by words, it is the same word.

@@ -1,0 +1,155 @@
+"""Answers to the exercises of lesson 07."""
+
+import math
+import re
+from collections import Counter
+from typing import Any
+
+from course_kit.catalogue import GROUPS, catalogue
+from course_kit.classroom.exercises.lesson_07 import ASK_USER, SEARCH
+from course_kit.contract.index import ToolIndex
+
+GROUP_OF = {tool["name"]: group for group in GROUPS for tool in catalogue(group=group)}
+
+
+def index(
+    *,
+    split: bool = True,
+    weighed: bool = True,
+    name_counts: int = 2,
+    most: int = 5,
+    always: bool = False,
+    objects: bool = False,
+):
+    """An index by hand with one thing done wrong (or merely otherwise)."""
+
+    def build(tools: list[dict[str, Any]]):
+        def words(text: str) -> set[str]:
+            found = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", text) if split else text.split()
+            return {piece.lower().rstrip("s") or piece.lower() for piece in found}
+
+        texts = {tool["name"]: words(f"{tool['name']} {tool['description']}") for tool in tools}
+        names = {name: words(name) for name in texts}
+        using = Counter(word for found in texts.values() for word in found)
+
+        def find(query: str) -> list[Any]:
+            scores = {name: 0.0 for name in texts}
+            for word in words(query):
+                for name, found in texts.items():
+                    times = name_counts if word in names[name] and weighed else 1
+                    scores[name] += (word in found) * times * (math.log(429 / max(1, using[word])) if weighed else 1)
+            ranked = sorted(scores, key=lambda name: -scores[name])[:most]
+            kept = [name for name in ranked if always or scores[name] > 0]
+            return [{"name": name} for name in kept] if objects else kept
+
+        return find
+
+    return build
+
+
+def with_tool_index(method: str):
+    def build(tools: list[dict[str, Any]]):
+        made = ToolIndex(tools, method)
+        return lambda query: [hit.tool_name for hit in made.search(query, limit=5)]
+
+    return build
+
+
+def no_function(tools: list[dict[str, Any]]):
+    return [tool["name"] for tool in tools][:5]
+
+
+def layers(
+    *,
+    forbidden: str = "absent",
+    helpers: bool = True,
+    ordered: bool = True,
+    mark: str = "last visible",
+    copies: bool = True,
+    others: str = "deferred",
+    mixed: bool = False,
+):
+    """The two layers with one thing done wrong (or merely otherwise)."""
+
+    def tools_for(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> list[dict[str, Any]]:
+        chosen = sorted(operations, key=lambda tool: tool["name"]) if ordered else operations
+        made = []
+        for tool in chosen:
+            group = GROUP_OF[tool["name"]]
+            if group not in allowed and forbidden == "absent":
+                continue
+            hidden = group != scene and others == "deferred"
+            if not copies and hidden:
+                tool["defer_loading"] = True
+            made.append({**tool, "defer_loading": True} if hidden else dict(tool))
+        if not mixed:
+            made.sort(key=lambda tool: bool(tool.get("defer_loading")))
+        shown = [tool for tool in made if not tool.get("defer_loading")]
+        if mark != "none":
+            (made if mark == "last of all" else shown)[-1 if mark != "first" else 0]["cache_control"] = {
+                "type": "ephemeral"
+            }
+        return [SEARCH, *([ASK_USER] if helpers else []), *made]
+
+    return tools_for
+
+
+RIGHT = {
+    "a": ("no shared word", None),
+    "b": ("rival has more", 7),
+    "c": ("common words only", 66),
+    "d": ("rival has more", 10),
+}
+
+MISTAKES = {
+    "7.1": {
+        "names not cut": (index(split=False), "should be among the five (a name in camelCase)"),
+        "every word alike": (index(weighed=False), "Recall@5 is "),
+        "too many": (index(most=10), "10 names came out: five are the most"),
+        "always five": (index(always=True), "so an empty list should come out"),
+        "definitions": (index(objects=True), "a list of names should come out"),
+        "no function": (no_function, "`build_index` must return a function of the query"),
+        "by pattern": (with_tool_index("regex"), "should be among the five"),
+    },
+    "7.2": {
+        "forbidden is deferred": (layers(forbidden="deferred"), "deferred is not forbidden"),
+        "all visible": (layers(others="visible"), "should be deferred"),
+        "no way out": (layers(helpers=False), "`ask_user` must be there, and visible"),
+        "as they come": (layers(ordered=False), "sort by name"),
+        "mark on a deferred tool": (
+            layers(mark="last of all"),
+            "cannot have both defer_loading=true and cache_control",
+        ),
+        "mark on the first": (layers(mark="first"), "what comes behind a mark is not kept"),
+        "no mark": (layers(mark="none"), "nothing is marked for the cache"),
+        "changed in place": (layers(copies=False), "got changed: make copies"),
+        "nothing": (lambda operations, scene, allowed: {}, "a list of definitions should come out"),
+    },
+    "7.3": {
+        "no pair": ({**RIGHT, "a": "no shared word"}, '`a` should be a pair like ("common words only", 12)'),
+        "another cause": ({**RIGHT, "a": ("too short", None)}, "`a` gives the cause 'too short'; choose one of"),
+        "common taken for none": ({**RIGHT, "c": ("no shared word", None)}, "But it shares `back`, in 68 tools"),
+        "rare taken for common": ({**RIGHT, "d": ("common words only", 10)}, "But it shares `run`, in 20 tools"),
+        "none taken for rival": ({**RIGHT, "a": ("rival has more", 9)}, "But it shares no word at all"),
+        "counted from 0": ({**RIGHT, "b": ("rival has more", 6)}, "the cause is right, the place is not"),
+    },
+}
+
+
+def grouped(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> list[dict[str, Any]]:
+    """Helpers behind the scene, deferred tools first: another right order."""
+    ordered = sorted(operations, key=lambda tool: tool["name"])
+    near = [{**tool, "defer_loading": False} for tool in ordered if GROUP_OF[tool["name"]] == scene]
+    far = [{**tool, "defer_loading": True} for tool in ordered if GROUP_OF[tool["name"]] in allowed - {scene}]
+    marked = {**SEARCH, "cache_control": {"type": "ephemeral"}}
+    return [*far, *near, ASK_USER, marked]
+
+
+VARIANTS = {
+    "7.1": {"ToolIndex": with_tool_index("bm25"), "the name counts three times": index(name_counts=3)},
+    "7.2": {"mixed by name": layers(mixed=True), "deferred first": grouped},
+    "7.3": {
+        "lists": {key: list(pair) for key, pair in RIGHT.items()},
+        "other order": dict(reversed(RIGHT.items())),
+    },
+}
