@@ -36,7 +36,8 @@ def desk_tools(shop: Any, *, task: str | None = None) -> list[Tool]:
     """The desk's six tools for one `Shop`, ready for `run_agent`.
 
     With a `task`, such as `"ticket-118"`, every refund carries a key made of the task, the order and the amount:
-    however often the call is repeated within that task, the money leaves once.
+    however often the call is repeated within that task, the money leaves once. Two equal refunds of one order need two
+    tasks.
     """
 
     @tool(

@@ -86,11 +86,17 @@ def test_money_that_never_left_is_said_so():
 
 def test_notes_outlive_their_owner(tmp_path):
     notes = crash_process.Notes(tmp_path / "notes")
-    assert "refund" not in notes
-    notes.add("refund")
-    notes.add("mail")
+    assert "refund" not in notes and notes.get("refund") is None and notes.get("refund", 0) == 0
+    notes["refund"] = "key\n1"
+    notes["mail"] = {"to": "Tomás"}
+    notes["refund"] = "paid"
     again = crash_process.Notes(tmp_path / "notes")
-    assert "refund" in again and "mail" in again and "ref" not in again
+    assert (again["refund"], again.get("mail"), "ref" in again) == ("paid", {"to": "Tomás"}, False)
+    with pytest.raises(KeyError, match="ref"):
+        again["ref"]
+    with pytest.raises(TypeError):
+        again["mail"] = {1, 2}
+    assert again["mail"] == {"to": "Tomás"}, "what cannot be noted leaves the notes as they were"
 
 
 def test_where_there_is_no_fork_every_life_is_a_new_python(tmp_path, monkeypatch):
@@ -132,7 +138,7 @@ def test_the_plain_calls(no_processes):
 
 
 def test_lines_are_numbered_as_the_button_counts_them():
-    assert numbered("note before").splitlines()[3] == '  4          notes.add("refund")'
+    assert numbered("note before").splitlines()[3] == '  4          notes["refund"] = "paid"'
     assert numbered("x = 1") == "  1  x = 1"
 
 

@@ -38,6 +38,7 @@ from course_kit.shop import Shop, open_shop
         (KeyError("x"), False),
         (OSError("disk full"), False),
         (KeyboardInterrupt(), False),
+        (retries.GaveUp("TIMEOUT", "slow (3 attempts were made)", retryable=True), False),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -110,18 +111,43 @@ def test_three_attempts_are_three_and_the_model_hears_of_them(form):
     one = repeated(service.tool(form), attempts=3, sleep=service.pause)
     assert result_of(one)["content"] == (
         "TIMEOUT: TimeoutError: no answer within 5 s (3 attempts were made)\n"
-        "Hint: do not make the same call again now: go on without it, or tell the user\n"
-        "Retryable: no, the same call will fail again."
+        "Hint: do not call it again now: go on without it, or tell the user that it may work later\n"
+        "Retryable: yes, the same call may succeed later."
     )
     assert len(service.calls) == 3
 
 
-def test_a_coded_failure_keeps_its_code_and_loses_its_promise():
+@pytest.mark.parametrize(
+    ("error", "unsure"),
+    [(TimeoutError("slow"), True), (ConnectionError("?"), True), (ToolError("BUSY", "later", retryable=True), False)],
+)
+def test_fr23_the_last_word_of_a_write_says_whether_it_may_have_taken_effect(error, unsure):
+    service = Flaky(error, error)
+    one = repeated(service.tool(effect="irreversible", idempotent=True), attempts=2, sleep=service.pause)
+    said = result_of(one)["content"]
+    assert ("may or may not have taken effect" in said) is unsure and "do not call it again now" in said
+
+
+@forms
+def test_a_layer_above_does_not_make_the_call_again(form):
+    inner = Flaky(*[TimeoutError("slow")] * 9)
+    below = repeated(inner.tool(form), attempts=3, sleep=inner.pause)
+
+    @tool(effect="read")
+    async def wraps(order_id: str) -> str:
+        made = below(order_id)
+        return await made if form == "coroutine" else made
+
+    assert "(3 attempts were made)" in result_of(repeated(wraps, attempts=3, sleep=inner.pause))["content"]
+    assert len(inner.calls) == 3
+
+
+def test_a_coded_failure_keeps_its_code_and_its_promise_of_later():
     service = Flaky(*[ToolError("BUSY", "the shop is busy", retryable=True)] * 2)
     with pytest.raises(ToolError) as caught:
         repeated(service.tool(), attempts=2, sleep=service.pause)("ORD-1")
     assert (caught.value.code, caught.value.message) == ("BUSY", "the shop is busy (2 attempts were made)")
-    assert caught.value.retryable is False and isinstance(caught.value.__cause__, ToolError)
+    assert caught.value.retryable is True and isinstance(caught.value.__cause__, ToolError)
 
 
 def test_one_attempt_leaves_the_failure_as_it_is():
@@ -319,7 +345,9 @@ def test_another_input_under_the_same_key_is_refused(keys):
     assert (caught.value.code, caught.value.retryable, mail.sent) == ("KEY_REUSED", False, 1)
 
 
-@pytest.mark.parametrize("error", [TimeoutError("no answer"), ConnectionResetError(), RuntimeError("?")])
+@pytest.mark.parametrize(
+    "error", [TimeoutError("no answer"), ConnectionResetError(), ConnectionRefusedError(), RuntimeError("?")]
+)
 def test_fr23_begun_and_never_reported_is_unknown(keys, error):
     mail = Mail(error)
     with pytest.raises(type(error)):
@@ -356,6 +384,16 @@ def test_a_tool_that_says_why_has_done_nothing_and_leaves_the_key_free(keys):
     with pytest.raises(ToolError, match="later"):
         keys.once("k", INPUT, mail)
     assert keys.once("k", INPUT, mail) == {"mail": 1}
+
+
+@pytest.mark.parametrize("code", sorted(retries.UNSURE))
+def test_a_code_that_does_not_say_so_leaves_the_outcome_unknown(keys, code):
+    mail = Mail(ToolError(code, "?"))
+    with pytest.raises(ToolError, match="[?]"):
+        keys.once("k", INPUT, mail)
+    with pytest.raises(ToolError, match="was begun and its outcome never reported"):
+        keys.once("k", INPUT, mail)
+    assert mail.sent == 1
 
 
 @pytest.mark.parametrize("error", [TimeoutError("slow"), ConnectionResetError("gone")])

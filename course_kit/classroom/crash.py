@@ -31,14 +31,14 @@ def program(shop, notes):
     if "refund" not in notes:
         order = shop.query_order(ORDER)
         shop.refund_order(ORDER, CENTS, "damaged")
-        notes.add("refund")
+        notes["refund"] = "paid"
     return "done"
 """,
     "note before": """\
 def program(shop, notes):
     if "refund" not in notes:
         order = shop.query_order(ORDER)
-        notes.add("refund")
+        notes["refund"] = "paid"
         shop.refund_order(ORDER, CENTS, "damaged")
     return "done"
 """,
@@ -47,7 +47,7 @@ def program(shop, notes):
     if "refund" not in notes:
         key = idempotency_key("ticket-118", "refund cup", {"order_id": ORDER, "amount_cents": CENTS})
         shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)
-        notes.add("refund")
+        notes["refund"] = "paid"
     return "done"
 """,
 }

@@ -21,17 +21,28 @@ FILE = "<program>"  # how the program's own lines are told from ours
 
 
 class Notes:
-    """Words on the disk: `notes.add("refund")`, `"refund" in notes`. What was added outlives the process."""
+    """A dict on the disk: `notes["refund"] = "paid"`, `"refund" in notes`. What was noted outlives the process."""
 
     def __init__(self, path: Path):
         self.path = path
 
-    def __contains__(self, word: str) -> bool:
-        return self.path.exists() and str(word) in self.path.read_text(encoding="utf-8").splitlines()
+    def _all(self) -> dict[str, Any]:
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        return dict(json.loads(line) for line in lines)
 
-    def add(self, word: str) -> None:
+    def __contains__(self, name: str) -> bool:
+        return name in self._all()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._all()[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._all().get(name, default)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        line = json.dumps([name, value])
         with open(self.path, "a", encoding="utf-8") as file:
-            file.write(f"{word}\n")
+            file.write(f"{line}\n")
             file.flush()
             os.fsync(file.fileno())
 

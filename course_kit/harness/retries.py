@@ -38,8 +38,14 @@ UNSURE = {"TIMEOUT", "OUTCOME_UNKNOWN", "EXCEPTION", "INTERNAL"}
 # The tool's layer
 
 
+class GaveUp(ToolError):
+    """The last word of a tool that was repeated: the call may succeed later, and no layer above makes it again now."""
+
+
 def passes(error: BaseException) -> bool:
     """Whether a failure may be over at the next attempt: `TimeoutError()` → True, `KeyError("x")` → False."""
+    if isinstance(error, GaveUp):
+        return False
     return error.retryable if isinstance(error, ToolError) else isinstance(error, (TimeoutError, ConnectionError))
 
 
@@ -55,7 +61,10 @@ def repeated(
 
     Between two attempts it waits: a random part of `first_wait`, then of twice as much, never more than `longest_wait`
     (so that a thousand callers do not come back together). The tool's `timeout` covers all attempts. When the last one
-    fails, the model reads that others went before it, and that the same call will not do.
+    fails, the model reads that others went before it, and not to make the same call now.
+
+    A plain write is refused, whatever its failures would be: a call may hold several requests, and if the second was
+    turned away the first has taken effect. `idempotent=True` is the tool's own promise; nothing here can check it.
     """
     from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -88,27 +97,34 @@ def repeated(
         try:
             return Retrying(**options, **({"sleep": sleep} if sleep else {}))(function, *args, **kwargs)
         except Exception as error:
-            raise last_word(error, attempts) from error
+            raise last_word(error, attempts, tool) from error
 
     @functools.wraps(function)
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         try:
             return await AsyncRetrying(**options, **({"sleep": pause} if sleep else {}))(function, *args, **kwargs)
         except Exception as error:
-            raise last_word(error, attempts) from error
+            raise last_word(error, attempts, tool) from error
 
     again: Any = awaited if tool.is_async else plain
     again.attempts = attempts
     return replace(tool, function=again)
 
 
-def last_word(error: Exception, attempts: int) -> Exception:
-    """What the layer above is told: a failure that would have passed did not, so it need not try the same itself."""
+def last_word(error: Exception, attempts: int, tool: Tool) -> Exception:
+    """What the layer above is told: how often it was tried, and that this is enough for now."""
     if not passes(error) or attempts == 1:
         return error
     said = error.message if isinstance(error, ToolError) else describe(error)
-    hint = "do not make the same call again now: go on without it, or tell the user"
-    return ToolError(code_of(error), f"{said} ({attempts} attempts were made)", hint=hint)
+    hint = "do not call it again now: go on without it, or tell the user that it may work later"
+    if tool.effect != "read" and not nothing_done(error):
+        hint = "it may or may not have taken effect: do not call it again now, look before you tell the user anything"
+    return GaveUp(code_of(error), f"{said} ({attempts} attempts were made)", retryable=True, hint=hint)
+
+
+def nothing_done(error: BaseException) -> bool:
+    """Whether a failure says that nothing was done: a `ToolError` does, unless its code is one of `UNSURE`."""
+    return isinstance(error, ToolError) and error.code not in UNSURE
 
 
 # Keys
@@ -155,7 +171,8 @@ class KeyStore:
         """Do it, unless it was done under this key: then return the first result. Results are plain JSON data.
 
         Other inputs under the same key are KEY_REUSED; a key that was begun without an outcome is OUTCOME_UNKNOWN. A
-        `ToolError` of `do` says that nothing was done, and leaves the key free; after anything else nobody knows.
+        `ToolError` of `do` says that nothing was done, and leaves the key free, unless its code is one of `UNSURE`.
+        After anything else nobody knows; after a refused connection neither, for `do` may hold an earlier request.
         """
         digest = digest_of(inputs)
         with self._writing() as db:
@@ -191,7 +208,7 @@ class KeyStore:
         try:
             result = do()
         except ToolError as error:
-            if error.code not in UNSURE:
+            if nothing_done(error):
                 self.forget(key)
             raise
         try:

@@ -38,7 +38,10 @@ def over_budget(
     max_run_tokens: int | None = None,
     wanted: int = 0,
 ) -> str | None:
-    """Why a run must end now, or None: `"max_calls"` before calls that would be too many, or `"max_run_tokens"`.
+    """The name of the limit that is used up, for `run.stopped`, or None while the run may go on.
+
+    `"max_calls"` before calls that would be too many, `"max_run_tokens"` when the tokens are spent:
+    `over_budget(run.trace.events, max_run_tokens=1_000)` → `"max_run_tokens"`.
 
     `wanted` is how many calls are about to run. Tokens are known when a reply is there, so the last one may go over.
     """

@@ -1,7 +1,8 @@
 """Stuck, or only waiting? A run is stuck when nothing new comes in: same calls, same inputs, same results.
 
 A limit of steps ends such a run late and with nothing in hand. Here it is noticed early, and the model is told once to
-close: to sum up what is known, or to say what is missing. Polling whose result moves is no stall.
+close: to sum up what is known, or to say what is missing. Polling whose result moves is no stall; a job that is merely
+slow looks like one, so how many equal rounds are enough is a setting.
 """
 
 import json
@@ -12,8 +13,8 @@ from course_kit.contract.messages import Block
 __all__ = ["CLOSING", "round_of"]
 
 CLOSING = (
-    "The last {rounds} rounds made the same calls with the same results: another one will bring nothing new. Do not "
-    "call a tool again. Sum up what is known, or say what is missing."
+    "The last {rounds} rounds made the same calls with the same results: another one now is not likely to bring "
+    "anything new. Do not call a tool again. Sum up what is known, or say what is missing or has to be waited for."
 )
 
 

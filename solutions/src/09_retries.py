@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 09 · Retries, idempotency, stalls
 #
-# Three exercises, about 60 minutes. Each check runs your answer on inputs you have not seen and says what it expected.
+# Three exercises, about 45 minutes. Each check runs your answer on inputs you have not seen and says what it expected.
 # `hint("9.1")` gives one hint at a time; `solution("9.1")` opens after two tries.
 #
 # The lesson: [09 · Retries, idempotency, stalls](../notebooks/09_retries.ipynb).
@@ -12,10 +12,10 @@ from course_kit import check, hint, solution
 # %% [markdown]
 # ## 9.1 One key that is stable, three that are not
 #
-# *Easy, core, about 15 minutes, about 3 lines.*
+# *Easy, core, about 10 minutes, about 3 lines.*
 #
-# Here are three keys that one finds in real programs. Two calls are the *same operation* when their task, step, `order_id`
-# and `amount_cents` are equal; a note or a reason says nothing about it.
+# Here are three keys that one finds in real programs. Two calls are the *same operation* when their task, step,
+# `order_id` and `amount_cents` are equal; a note or a reason says nothing about it.
 
 # %%
 import json
@@ -37,7 +37,7 @@ def c(task, step, inputs):
 # 1. For each of them hand over two calls that prove it wrong: one operation with two keys, or two operations with one key.
 #    A call is `(task, step, inputs)`.
 # 2. Write `refund_key`, which is right for all of them. Task and step should be readable in it. Tasks and steps hold
-#    letters, digits and `-`.
+#    letters, digits and `-`, so a step may be called `1-x`.
 #
 # For example, these two are one operation, and `b` gives them one key. So they prove nothing against `b`:
 
@@ -66,15 +66,16 @@ def refund_key(task, step, inputs):
 check("9.1", {"key": refund_key, "a": against_a, "b": against_b, "c": against_c})
 
 # %% [markdown] tags=["solution"]
-# `a` takes in too much: a note that is worded anew, or fields in another order, make a new refund. `b` takes in too little:
-# the second customer's refund is taken for the first one's and never paid. `c` has all the parts and no border between the
-# first two, so ticket 1, step 12 is ticket 11, step 2. None of them uses clock or chance; a key can be wrong without that.
-# (The kit's `idempotency_key` does the same with a fingerprint of the inputs you choose.)
+# `a` takes in too much: a note that is worded anew, or fields in another order, make a new refund. `b` takes in too
+# little: the second customer's refund is taken for the first one's and never paid. `c` has all the parts and no border
+# between the first two, so ticket 1, step 12 is ticket 11, step 2. A `-` between them would be no border either, for it
+# may stand in both: `ticket-1` with `1-x` is `ticket-1-1` with `x`. None of them uses clock or chance; a key can be
+# wrong without that. (The kit's `idempotency_key` does the same with a fingerprint of the inputs you choose.)
 
 # %% [markdown]
 # ## 9.2 A refund that survives a crash at any line
 #
-# *Medium, core, about 25 minutes, about 8 lines.*
+# *Medium, core, about 20 minutes, about 8 lines.*
 #
 # Write `refund_once`. It pays `cents` back for an order, with the reason `"damaged"`, and returns the shop's receipt. The
 # process may be killed at any line. Then it is started again, and `refund_once` is called with the same inputs, until it
@@ -82,8 +83,8 @@ check("9.1", {"key": refund_key, "a": against_a, "b": against_b, "c": against_c}
 #
 # - `shop.refund_order(order_id, amount_cents, reason, note=None, idempotency_key=None)` returns a receipt such as
 #   `{"refund_id": "RFD-0001", …}`; with a key it has seen, the first receipt. `shop.ledger(order_id)` lists the refunds.
-# - `notes` is a dict on the disk: `notes["x"] = 1`, `notes.get("x")`, `"x" in notes`. All tickets share it. You may use it
-#   or leave it.
+# - `notes` is the lesson's dict on the disk: `notes["x"] = 1`, `notes.get("x")`, `"x" in notes`. All tickets share it. You
+#   may use it or leave it.
 # - A `TimeoutError` is tried again, three attempts in all; the last one comes through. The request may have been lost, the
 #   answer may have been lost, or the request is merely late and still arrives. A `ToolError` is the shop's no.
 # - Within one ticket the money leaves once. Another ticket for the same order and amount is another refund.
@@ -110,20 +111,22 @@ check("9.2", refund_once)
 
 # %% [markdown] tags=["solution"]
 # The notes are not needed. What has to survive is the *name* of the refund, and that can be made again from the ticket.
-# Everything else the shop knows. (A key from chance will do as well, if it is written into the notes before its first use:
-# `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Looking into the ledger first is right until a
-# request comes late.
+# Everything else the shop knows. (A key from chance will do as well, if it is written into the notes before its first
+# use: `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Looking into the ledger first is right
+# until a request comes late.
 
 # %% [markdown]
 # ## 9.3 A stall detector that lets polling live
 #
-# *Medium, useful, about 20 minutes, about 8 lines.*
+# *Medium, useful, about 15 minutes, about 8 lines.*
 #
-# `rounds` is what an agent did so far, the oldest round first. A round is a list of calls, and a call is a dict with `id`,
-# `name`, `input` and `result`. If the last `limit` rounds were equal, return the name of a tool in them, else `None`.
+# In the lesson a round was one call. Here it may be several (lesson 05). `rounds` is what an agent did so far, the
+# oldest round first. A round is a list of calls, and a call is a dict with `id`, `name`, `input` and `result`. If the
+# last `limit` rounds were equal, return the name of a tool in them, else `None`.
 #
-# Equal means the same tools with the same inputs and the same results. The ids are new in each round and mean nothing. Nor
-# does the order of the calls in a round, or of the fields in an input, also inside inner objects.
+# Equal means the same calls: tools, inputs and results. Made twice in a round, a call counts twice. The ids are new in
+# each round and mean nothing. Nor does the order of the calls in a round, or of the fields in an input, also inside
+# inner objects.
 #
 # Two examples, and what they should give:
 
@@ -157,6 +160,6 @@ def stalled(rounds, limit=3):
 check("9.3", stalled)
 
 # %% [markdown] tags=["solution"]
-# `sort_keys` settles the fields, `sorted` the calls, and leaving `id` out lets two rounds be equal at all. Polling lives
-# because the result is part of the text. What this does not catch is two tools in turn, a, b, a, b: no two rounds in a row
-# are equal there. The limit of steps is the net for that.
+# `sort_keys` settles the fields, `sorted` the calls (a `set` would forget that one was made twice), and leaving `id`
+# out lets two rounds be equal at all. Polling lives because the result is part of the text. What this does not catch is
+# two tools in turn, a, b, a, b: no two rounds in a row are equal there. The limit of steps is the net for that.

@@ -57,8 +57,9 @@ def refund(
     attempts: int = 3,
     catch: Any = TimeoutError,
     last: str = "raise",
-    look: bool = False,
+    look: Any = False,
     gives: bool = True,
+    reason: str = "damaged",
 ):
     """`refund_once` with one thing done wrong (or merely otherwise)."""
 
@@ -83,10 +84,10 @@ def refund(
             if look:
                 rows = [row for row in shop.ledger(order_id) if row["note"] == ticket]
                 if rows:
-                    return {"refund_id": f"RFD-{rows[0]['id']:04}"}
+                    return rows[0] if look == "row" else {"refund_id": f"RFD-{rows[0]['id']:04}"}
             sent = f"{made['ticket']}/{attempt}" if key == "attempt" else made[key]
             try:
-                receipt = shop.refund_order(order_id, cents, "damaged", ticket, idempotency_key=sent)
+                receipt = shop.refund_order(order_id, cents, reason, ticket, idempotency_key=sent)
             except catch:
                 if attempt == attempts - 1 and last == "raise":
                     raise
@@ -128,6 +129,7 @@ def detector(
     fixed: bool = False,
     anywhere: bool = False,
     gives: str = "name",
+    twice: bool = True,
 ):
     """`stalled` with one thing done wrong (or merely otherwise)."""
 
@@ -136,6 +138,7 @@ def detector(
         for call in calls:
             parts = [call["name"], *([call["input"]] if input else []), *([call["result"]] if result else [])]
             lines.append(json.dumps([*parts, *([call["id"]] if ids else [])], sort_keys=sort))
+        lines = lines if twice else set(lines)
         return str(sorted(lines) if calls_sorted else lines)
 
     def stalled(rounds, limit=3):
@@ -179,6 +182,14 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "no step": (keyed(lambda t, s, i: f"{t}/{i['order_id']}/{i['amount_cents']}"), "With another step it is two"),
         "no amount": (keyed(lambda t, s, i: f"{t}/{s}/{i['order_id']}"), "With another amount it is two operations"),
         "glued": (keyed(lambda t, s, i: t + s + i["order_id"] + str(i["amount_cents"])), "the border between task and"),
+        "joined by a sign that the parts may hold": (
+            keyed(lambda t, s, i: f"{t}-{s}/{i['order_id']}/{i['amount_cents']}"),
+            "With a `-` on either side of that border it is two operations, so two keys",
+        ),
+        "the reason kept": (
+            keyed(lambda t, s, i: f"{t}/{s}/{json.dumps({k: i[k] for k in sorted(i) if k != 'note'})}"),
+            "With another reason it is one operation, so one key",
+        ),
         "chance": (keyed(by_chance), "With the same call made again it is one operation"),
         "hash": (keyed(by_hash), "uses `hash`: Python's own `hash` of a text gives another name after a restart"),
         "the clock": (keyed(by_the_hour), "uses `time`: the clock gives another name after a restart"),
@@ -197,6 +208,11 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "a new key for each attempt": (refund(key="attempt"), "one answer"),
         "no ticket in the key": (refund(key="order"), "both customers get"),
         "looks first": (refund(key="none", look=True), "a request that times out and arrives late"),
+        "looks first, and returns what it saw": (
+            refund(key="none", look="row"),
+            ". And with a request that is late and still arrives, the money leaves 2 times.",
+        ),
+        "another reason": (refund(reason="other"), "the reason is 'damaged'; the ledger holds 'other'"),
         "one attempt": (refund(attempts=1), "there came {'raised': 'TimeoutError'}"),
         "five attempts": (refund(attempts=5), "three attempts are allowed; you made 5"),
         "for ever": (for_ever, "three attempts are allowed; you made more than 10"),
@@ -214,6 +230,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "fields as they come": (detector(sort=False), "With the fields of the input in another order"),
         "calls as they come": (detector(calls_sorted=False), "With two calls a round, in another order"),
         "ids inside": (detector(ids=True), "With three equal rounds"),
+        "compared as sets": (detector(twice=False), "With a round that makes the same call twice, this is no stall"),
         "one more": (detector(off=1), "With three equal rounds"),
         "one less": (detector(off=-1), "With two equal rounds, this is no stall"),
         "always three": (detector(fixed=True), "With a limit of 2"),

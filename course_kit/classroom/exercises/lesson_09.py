@@ -39,12 +39,12 @@ def _operation(call: Any) -> tuple:
     title="One key that is stable, three that are not",
     difficulty="easy",
     importance="core",
-    minutes=15,
+    minutes=10,
     hints=[
         "For each key ask twice: can two calls of one operation get two names? Can two operations get one name?",
         "`json.dumps` writes the fields in the order in which they came, and it writes all of them.",
         "Write the three parts of `c` on paper with no gap between them, and move the border.",
-        "Your own key: four parts, a mark between them, and nothing that differs when the program is started again.",
+        "Your own key: four parts, and a mark between them that no part can hold (which signs may stand in a task?).",
     ],
 )
 class StableKey:
@@ -65,12 +65,16 @@ class StableKey:
             pair("the same call made again", True, one),
             pair("the fields in another order", True, [task, "refund-1", dict(reversed(inputs.items()))]),
             pair("another note", True, [task, "refund-1", {**inputs, "note": "One arrived chipped."}]),
+            pair(
+                "another reason", True, *([task, "refund-1", {**inputs, "reason": why}] for why in ("other", "damaged"))
+            ),
             pair("a note, a reason and another order", True, [task, "refund-1", turned], [task, "refund-1", noted]),
             pair("another task", False, [f"{task}7", "refund-1", inputs]),
             pair("another step", False, [task, "refund-2", inputs]),
             pair("another order", False, [task, "refund-1", {**inputs, "order_id": other}]),
             pair("another amount", False, [task, "refund-1", {**inputs, "amount_cents": cents + 1}]),
             pair("the border between task and step moved", False, [f"{task}1", "2", inputs], [task, "12", inputs]),
+            pair("a `-` on either side of that border", False, [f"{task}-1", "x", inputs], [task, "1-x", inputs]),
             {"about": "reading it", "calls": [one], "words": [task, "refund-1"]},
             {"about": "where it comes from", "calls": [one], "chance": True},
         ]
@@ -160,17 +164,17 @@ class World:
             return {"raised": error.code}
         return {"dead": True} if self.dead else {"returned": returned}
 
-    def book(self, order_id: str, cents: int, note: str | None, key: str | None) -> dict[str, Any]:
+    def book(self, order_id: str, cents: int, reason: str, note: str | None, key: str | None) -> dict[str, Any]:
         for row in self.rows:
             if key is not None and row["idempotency_key"] == key:
-                if (row["order_id"], row["amount_cents"]) != (order_id, cents):
+                if (row["order_id"], row["amount_cents"], row["reason"]) != (order_id, cents, reason):
                     raise ToolError("KEY_REUSED", "this idempotency key belongs to another refund")
                 return _receipt(row)
         if sum(row["amount_cents"] for row in self.rows) + cents > self.paid:
             raise ToolError("OVER_REFUND", f"{cents} cents are more than can be refunded")
         number = len(self.rows) + 1
-        row = {"id": number, "order_id": order_id, "amount_cents": cents, "note": note, "idempotency_key": key}
-        self.rows.append(row)
+        row = {"id": number, "order_id": order_id, "amount_cents": cents, "reason": reason, "note": note}
+        self.rows.append({**row, "idempotency_key": key})
         return _receipt(row)
 
 
@@ -206,9 +210,9 @@ class Till:
         world.on_its_way = []
         if world.lost > 0 and world.late:
             world.lost -= 1
-            world.on_its_way = [(order_id, amount_cents, note, idempotency_key)]
+            world.on_its_way = [(order_id, amount_cents, reason, note, idempotency_key)]
             raise TimeoutError("no answer within 10 s")
-        receipt = world.book(order_id, amount_cents, note, idempotency_key)
+        receipt = world.book(order_id, amount_cents, reason, note, idempotency_key)
         world.point("after the money had left, before `refund_order` returned")
         if world.lost > 0:
             world.lost -= 1
@@ -246,7 +250,7 @@ class Notes:
     title="A refund that survives a crash at any line",
     difficulty="medium",
     importance="core",
-    minutes=25,
+    minutes=20,
     hints=[
         "Begin without any crash: a key, made before the first attempt, and the same for all three.",
         "What do you have in hand, after a restart, from which the same key can be made again?",
@@ -283,7 +287,9 @@ class SurvivesCrashes:
     def observe(refund_once: Any, case: dict[str, Any]) -> Any:
         world, ticket, inputs = World(**case["world"]), case["tickets"][0], case["inputs"]
         if case["kind"] == "everywhere":
-            return {"lives": _everywhere(refund_once, case)}
+            late = World(lost=1, late=True)  # for one who looks first: here a look sees nothing
+            late.live(refund_once, ticket, inputs)
+            return {"lives": _everywhere(refund_once, case), "late": len(late.rows)}
         lives = [world.live(refund_once, ticket, inputs, dies_at) for dies_at in [*case.get("deaths", ()), 0]]
         if case["kind"] == "again":
             lives.append(world.live(refund_once, ticket, inputs))
@@ -295,7 +301,7 @@ class SurvivesCrashes:
         about, kind, cents = case["about"], case["kind"], case["inputs"][1]
         if kind == "everywhere":
             for life in seen["lives"]:
-                _judge_end(f"A process that is killed {life['place']}", life["end"], life["rows"])
+                _judge_end(f"A process that is killed {life['place']}", life["end"], life["rows"], seen["late"])
             return
         end, rows = seen["lives"][-1], seen["rows"]
         if kind == "refused":
@@ -336,13 +342,16 @@ def _everywhere(function: Any, case: dict[str, Any]) -> list[dict[str, Any]]:
     return lives
 
 
-def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]], late: int = 1) -> None:
     if len(rows) != 1:
         raise Incorrect(f"{about}: the ledger holds {len(rows)} refunds in the end, and should hold one.")
+    if rows[0]["reason"] != "damaged":
+        raise Incorrect(f"{about}: the reason is 'damaged'; the ledger holds {_short(rows[0]['reason'])}.")
     if "returned" not in end:
         raise Incorrect(f"{about}: at last it should return the receipt; there came {_short(end)}.")
     if not _is_first(end["returned"]):
-        raise Incorrect(f"{about}: return the receipt of the one refund; it is {_short(end['returned'])}.")
+        more = f" And with a request that is late and still arrives, the money leaves {late} times." if late > 1 else ""
+        raise Incorrect(f"{about}: return the receipt of the one refund; it is {_short(end['returned'])}.{more}")
 
 
 def _is_first(returned: Any) -> bool:
@@ -361,11 +370,11 @@ def _at_least(calls: int) -> str:
     title="A stall detector that lets polling live",
     difficulty="medium",
     importance="useful",
-    minutes=20,
+    minutes=15,
     hints=[
         "Only the last `limit` rounds matter. What must hold of them?",
         "The ids are new in every round. Make of a round a value without them.",
-        "Equal rounds may list their calls in another order, and an input its fields: `sorted` and `sort_keys` help.",
+        "Two orders mean nothing: that of an input's fields, and that of a round's calls. The lesson settles one.",
     ],
 )
 class Stalled:
@@ -407,6 +416,7 @@ class Stalled:
             ("two calls a round, in another order", both, 3, [job, other]),
             ("one of two calls with a result that moves", half, 3, None),
             ("a round with one call more", [*both[:2], both[2][:1]], 3, None),
+            ("a round that makes the same call twice", [poll("-")[0] * times for times in (1, 2, 1)], 3, None),
         ]  # fmt: skip
         return [
             {"about": about, "rounds": rounds, "limit": limit, "names": names} for about, rounds, limit, names in rows
