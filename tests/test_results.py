@@ -364,25 +364,69 @@ def test_a_page_that_is_cut_once_more_loses_the_cursor_that_would_skip():
         "total": 9_000,
         "returned": shown,
         "truncated": True,
-        "next_cursor": None,
-        "rest": f"Not all of this page fits: ask again with limit {shown}.",
+        "rest": f"Not all of this page fits: ask for it again, with the same cursor (or none) and limit {shown}.",
     }
     assert 5 < shown < 50 and 750 < len(text) <= 900
     assert strict(encode_result(page)) == page
     assert page["next_cursor"] == "50"
 
 
+def test_a_page_cut_once_more_does_not_look_like_the_last_one():
+    """A loop that ends at `next_cursor` None ends there, silently, if the cut page says None."""
+    last = {"orders": ROWS[:50], "total": 50, "returned": 50, "truncated": False, "next_cursor": None}
+    middle = {"orders": ROWS[:50], "total": 9_000, "returned": 50, "truncated": True, "next_cursor": "50"}
+    enveloped = envelope(ROWS[:50], total=9_000, next_cursor="50")
+    for page in (last, middle, enveloped):
+        for budget in range(20, 1_200, 7):
+            text = encode_result(page, budget)
+            assert "next_cursor" not in text and len(text) <= budget
+    assert "next_cursor" in encode_result(middle)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param({"orders": ROWS[:50], "shops": ROWS[:50], "next_cursor": "50"}, id="two_lists"),
+        pytest.param({"text": "word " * 400, "next_cursor": "50"}, id="no_list"),
+        pytest.param(envelope({"text": "word " * 400}, next_cursor="50"), id="no_list_in_an_envelope"),
+    ],
+)
+def test_whatever_is_cut_beside_a_cursor_takes_the_cursor_with_it(page):
+    cut = strict(encode_result(page, budget=900))
+    counts = cut.get("meta", cut)
+    assert "next_cursor" not in counts
+    assert (counts["truncated"], counts["rest"][-16:]) == (True, "a smaller limit.")
+
+
 def test_the_last_page_cut_once_more_is_truncated():
-    page = {"orders": ROWS[:50], "total": 50, "returned": 50, "truncated": False, "next_cursor": None}
+    page = {"orders": ROWS[50:100], "total": 100, "returned": 50, "truncated": False, "next_cursor": None}
     cut = strict(encode_result(page, budget=900))
     assert (cut["truncated"], cut["returned"]) == (True, len(cut["orders"]))
+    assert "summary" not in cut  # it would sum up one page of two
 
 
-def test_a_page_of_which_nothing_fits_has_no_cursor_either():
-    page = {"orders": [{"body": "x" * 5_000}], "total": 2, "returned": 1, "truncated": True, "next_cursor": "1"}
-    for budget in range(20, 400, 5):
-        cut = strict(encode_result(page, budget))
-        assert not isinstance(cut, dict) or cut.get("next_cursor") is None
+def test_a_list_that_is_all_there_is_is_summarised_wherever_it_stands():
+    summary = {"status": {"paid": 2, "sent": 2}}
+    rows = [{"status": state, "body": "x" * 70} for state in ("paid", "sent", "sent", "paid")]
+    rows = [{**row, "body": row["body"] * n} for n, row in enumerate(rows, 1)]
+    page = {"orders": rows, "total": 4, "returned": 4, "truncated": False, "next_cursor": None}
+    for value in (envelope(rows), envelope(rows, total=4), page, {**page, "total": 4}):
+        cut = strict(encode_result(value, budget=500))
+        assert cut.get("meta", cut)["summary"] == summary
+    assert list(strict(encode_result(envelope(rows), budget=500))) == ["ok", "meta", "data"]
+    assert list(strict(encode_result(page, budget=500)))[-1] == "orders"
+    for value in (envelope(rows, total=5), envelope(rows, next_cursor="4"), {**page, "total": 9}):
+        assert "summary" not in encode_result(value, budget=500)
+
+
+def test_a_page_that_is_no_dict_is_cut_as_well():
+    @dataclass
+    class Page:
+        orders: list
+        next_cursor: str | None
+
+    cut = strict(encode_result(Page(ROWS[:50], None), budget=700))
+    assert cut["truncated"] is True and cut["orders"] == ROWS[: cut["returned"]] and "next_cursor" not in cut
 
 
 def test_an_envelope_counts_in_its_meta():
@@ -397,12 +441,14 @@ def test_an_envelope_counts_in_its_meta():
             "asked": "all",
             "returned": shown,
             "truncated": True,
+            "summary": cut["meta"]["summary"],
             "rest": "Ask more narrowly to see the rest.",
         },
     }
+    assert cut["meta"]["summary"]["status"] == dict(Counter(row["status"] for row in ROWS[:200]))
     assert len(text) <= 700 and shown > 3
     paged = strict(encode_result(envelope(ROWS[:50], total=9_000, next_cursor="50"), budget=700))["meta"]
-    assert (paged["total"], paged["next_cursor"]) == (9_000, None) and "limit" in paged["rest"]
+    assert paged["total"] == 9_000 and "limit" in paged["rest"]
 
 
 def test_the_envelope_of_a_failure_says_why():

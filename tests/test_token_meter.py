@@ -6,7 +6,15 @@ import ipywidgets
 import pytest
 
 from course_kit.classroom import token_meter as module
-from course_kit.classroom.token_meter import Metered, Reading, TokenMeter, play, token_meter
+from course_kit.classroom.token_meter import (
+    Metered,
+    Reading,
+    TokenMeter,
+    make_log,
+    play,
+    token_meter,
+    twenty_questions,
+)
 from course_kit.harness.tools import tool
 from course_kit.mock.scripted import call
 
@@ -55,6 +63,30 @@ def test_the_context_grows_by_the_results(meter):
     assert whole.contexts[0] < whole.contexts[1] and head.contexts[1] < whole.contexts[0]
     assert whole.contexts[1] - whole.contexts[0] > len(NOTE) / 4
     assert whole.paid == sum(reading.paid for reading in whole.readings) > sum(whole.contexts)
+
+
+def test_a_log_holds_two_errors_and_is_always_the_same():
+    log = make_log("mail", 300)
+    lines = log.split("\n")
+    errors = [number for number, line in enumerate(lines) if "ERROR" in line]
+    assert (log, len(lines), errors) == (make_log("mail", 300), 300, [90, 288])
+    assert lines[0].startswith("00:00:00 INFO mail version 4.") and lines[-1].startswith(
+        "07:58:24 INFO mail order ORD-"
+    )
+    assert make_log("stock", 30).count("ERROR") == 2
+
+
+def test_each_of_the_twenty_facts_stands_in_its_source_once():
+    tasks, logs, lists = twenty_questions()
+    assert (len(tasks), len(logs), len(lists)) == (20, 5, 5)
+    for number, (question, fact) in enumerate(tasks):
+        if number % 4 == 3:
+            [orders] = [orders for month, orders in lists.items() if f"of {month}:" in question]
+            assert fact == f"packed: {sum(order['status'] == 'packed' for order in orders)}"
+            continue
+        [log] = [log for service, log in logs.items() if f"log of {service}" in question]
+        [line] = [line for line in log.split("\n") if fact in line and (number % 4 != 2 or question[-18:-7] in line)]
+        assert [log.index(line) == 0, "ERROR" in line, log.index(line) > len(log) / 2][number % 4]
 
 
 def test_what_is_counted_is_what_the_provider_said():

@@ -4,9 +4,12 @@
 `.turn("head only", 7)` says what was asked, answered and paid in one turn. A task is a question and the words that a
 right answer holds; a strategy makes, for a budget in characters, the tools that the model gets. The model is simulated
 and the tokens are estimates (`mock/usage.py`). How results are cut is `harness/results.py`.
+
+`twenty_questions()` gives lesson 08's conversation, over logs and lists that are the same on every machine.
 """
 
 import html
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +21,7 @@ from course_kit.harness.agent import run_agent
 from course_kit.harness.mending import trim_messages
 from course_kit.harness.tools import Tool
 
-__all__ = ["Metered", "Reading", "TokenMeter", "token_meter"]
+__all__ = ["Metered", "Reading", "TokenMeter", "make_log", "token_meter", "twenty_questions"]
 
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 WIDEST = 40  # characters of the longest bar
@@ -85,6 +88,67 @@ def play(
         readings.append(Reading(question, fact, run.text, spent[-1], sum(spent)))
         history = run.messages
     return tuple(readings)
+
+
+def make_log(service: str, lines: int) -> str:
+    """A night of one service: how it starts, many orders, and two errors, the last of them twelve lines before the end.
+
+    `make_log("mail", 300)` → `"00:00:00 INFO mail version 4.17 started\n00:01:36 INFO mail order ORD-…"`
+    """
+    draw = random.Random(service)
+    log = [f"00:00:00 INFO {service} version 4.{draw.randrange(90)} started"]
+    for n in range(1, lines):
+        second = n * 28_800 // lines  # eight hours
+        order = f"ORD-2026{draw.randrange(1, 10):02}{draw.randrange(10, 29)}"
+        took = f"{draw.randrange(20, 900)} ms"
+        log.append(f"{_clock(second)} INFO {service} order {order} took {took}")
+    for n in (min(90, lines // 3), lines - 12):
+        log[n] = f"{log[n][:8]} ERROR {service} code E{draw.randrange(100, 999)}, gave up"
+    return "\n".join(log)
+
+
+def _clock(second: int) -> str:
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def _make_orders(month: str, count: int = 100) -> list[dict[str, Any]]:
+    draw = random.Random(month)
+    states = ["paid", "packed", "shipped", "delivered", "delivered"]
+    return [
+        {
+            "order_id": f"ORD-{20260000 + n}",
+            "status": draw.choice(states),
+            "paid_cents": draw.randrange(500, 20_000),
+            "warehouse": draw.choice(["north", "south"]),
+            "weight_grams": draw.randrange(100, 9_000),
+            "updated_at": f"2026-09-{n % 28 + 1:02}T07:00:00+02:00",
+        }
+        for n in range(count)
+    ]
+
+
+def twenty_questions() -> tuple[list[tuple[str, str]], dict[str, str], dict[str, list[dict[str, Any]]]]:
+    """Lesson 08's tasks, the logs by service and the orders by month that they are about.
+
+    Of each log the start, the last error and a line just behind the middle are asked for, of each list a count.
+    """
+    services = ("checkout", "payments", "search", "mail", "stock")
+    months = ("April", "June", "July", "August", "September")
+    logs = {service: make_log(service, 300) for service in services}
+    lists = {month: _make_orders(month) for month in months}
+    tasks = []
+    for service, month in zip(services, months, strict=True):
+        lines = logs[service].split("\n")
+        orders = [line.split()[4] for line in lines[1:] if "INFO" in line]
+        middle = next(line for line in lines[150:] if "INFO" in line and orders.count(line.split()[4]) == 1)
+        packed = sum(order["status"] == "packed" for order in lists[month])
+        tasks += [
+            (f"Read the log of {service}: which version started?", lines[0].split()[4]),
+            (f"Read the log of {service} and find the last ERROR in it.", lines[-12].split()[4].strip(",")),
+            (f"Read the log of {service} and find {middle.split()[4]} in it.", middle.split("took ")[1]),
+            (f"List the orders of {month}: how many have status packed?", f"packed: {packed}"),
+        ]
+    return tasks, logs, lists
 
 
 class TokenMeter(Shown):

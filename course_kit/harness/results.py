@@ -28,6 +28,7 @@ SUMMARY_FROM = 400  # a smaller budget has no room for a summary and rows
 MOST_ROWS = 50_000  # of more rows there is no summary: reading them all would take longer than the call
 FRAME = len(dumps(Partial([], 0)))  # what `first_that_fit` sets aside for counts, which stand elsewhere here
 NO_OUTPUT = "(no output)"
+MORE_NARROWLY = "Ask more narrowly to see the rest."
 NO_MESSAGE = "The tool failed without saying why."
 # A stack trace in an exception's message, up to its last line, which says what happened.
 FRAMES = re.compile(r"Traceback \(most recent call last\):[ \t]*\n(?:[ \t]+[^\n]*\n?)*")
@@ -49,7 +50,8 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
     Text (also as bytes) stays itself, a list of content blocks stays a list of blocks, the rest is JSON.
     Text that is too long keeps its head and its tail; a list that is too long becomes
     `{"total": 9000, "returned": 120, "truncated": true, "summary": {...}, "items": [...]}`, a summary only of objects.
-    A page that is cut once more loses its `next_cursor`, which would skip what the cut took, and says what to do.
+    The list in an `envelope` is summarised in its `meta`. A page that is cut once more has no `next_cursor` any more,
+    since that would skip what the cut took, and says how to ask again.
     """
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"A budget of {budget} cannot hold a result: give {SMALLEST_BUDGET} characters or more.")
@@ -63,7 +65,7 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
     written = dumps(data)
     if len(written) <= budget:
         return written
-    return dumps(fit_page(data, budget) or fit_rows(value, data, budget) or fit(data, budget))
+    return dumps(fit_page(value, data, budget) or fit_rows(value, budget) or fit(data, budget))
 
 
 def envelope(data: Any, **meta: Any) -> dict[str, Any]:
@@ -111,49 +113,65 @@ def text_only(content: str | Iterable[Block] | None) -> str | list[Block]:
 # Cuts of what a tool has counted itself, and of rows
 
 
-def fit_page(data: Any, budget: int) -> dict[str, Any] | None:
-    """A page of a list, cut once more, or the list in an envelope: its counts tell what is really there."""
+def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
+    """A page of a list, cut once more, or the list in an envelope: its counts tell what is really there.
+
+    Its `next_cursor` goes. It would skip what the cut took, and as None it would say that this was the end.
+    """
     if not isinstance(data, dict):
         return None
     enveloped = data.keys() == {"ok", "data", "meta"} and isinstance(data["meta"], dict)
     counts = data["meta"] if enveloped else data
     lists = [key for key, part in data.items() if isinstance(part, list | Partial)]
-    if len(lists) != 1 or not (enveloped or "next_cursor" in data):
+    paged = "next_cursor" in counts
+    if not paged and not (enveloped and lists):
         return None
-    [name] = lists
-    part = data[name] if isinstance(data[name], Partial) else Partial(data[name], len(data[name]))
+    asked, counts = counts, {key: part for key, part in counts.items() if key != "next_cursor"}
+    again = "Not all of this page fits: ask for it again, with the same cursor (or none) and"
+    if len(lists) == 1:
+        [name] = lists
+        part = data[name] if isinstance(data[name], Partial) else Partial(data[name], len(data[name]))
+        is_all = asked.get("next_cursor") is None and asked.get("total", part.total) == part.total
+        there = value.get(name) if is_all and isinstance(value, dict) else None
+        _, summary = summary_within(there, budget)
 
-    def cut_to(items: list[Any]) -> dict[str, Any]:
-        told = {"total": part.total, **counts, "returned": len(items), "truncated": True}
-        told["rest"] = "Ask more narrowly to see the rest."
-        if "next_cursor" in counts:
-            told |= {"next_cursor": None, "rest": f"Not all of this page fits: ask again with limit {len(items)}."}
-        return {**data, name: items, "meta": told} if enveloped else {**data, **told, name: items}
+        def cut_to(items: list[Any]) -> dict[str, Any]:
+            told = {"total": part.total, **counts, "returned": len(items), "truncated": True}
+            told |= {"summary": summary} if summary else {}
+            told["rest"] = f"{again} limit {len(items)}." if paged else MORE_NARROWLY
+            if enveloped:
+                return {"ok": data["ok"], "meta": told, "data": items}
+            return {**{key: part for key, part in told.items() if key != name}, name: items}
 
-    longest = len(dumps(cut_to([]))) + 2 * len(str(len(part.items)))
-    kept = first_that_fit(part, budget - longest + FRAME) if longest < budget else None
-    if isinstance(kept, Partial) and kept.items:
-        return cut_to(kept.items)
-    without = {**counts, "next_cursor": None} if "next_cursor" in counts else counts
-    return fit({**data, "meta": without} if enveloped else without, budget)
+        longest = len(dumps(cut_to([]))) + 2 * len(str(len(part.items)))
+        kept = first_that_fit(part, budget - longest + FRAME) if longest < budget else None
+        if isinstance(kept, Partial) and kept.items:
+            return cut_to(kept.items)
+    if paged:
+        counts = {**counts, "truncated": True, "rest": f"{again} a smaller limit."}
+    return fit({**data, "meta": counts} if enveloped else counts, budget)
 
 
-def fit_rows(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
+def fit_rows(value: Any, budget: int) -> dict[str, Any] | None:
     """A list of objects, all of them summarised first; what fits of them after that."""
-    if not isinstance(value, list | tuple) or not 2 <= len(value) <= MOST_ROWS or budget < SUMMARY_FROM:
-        return None
-    rows = plain(value, math.inf)
-    if not all(isinstance(row, dict) for row in rows):
-        return None
-    summary = summary_of_rows(rows)
-    while summary and len(dumps(summary)) > budget // 3:
-        summary.popitem()
+    rows, summary = summary_within(value, budget)
     if not summary:
         return None
-    rest = "Ask more narrowly to see the rest."
-    told = {"total": len(rows), "returned": len(rows), "truncated": True, "summary": summary, "rest": rest, "items": []}
+    told = {"total": len(rows), "returned": len(rows), "truncated": True, "summary": summary}
+    told |= {"rest": MORE_NARROWLY, "items": []}
     kept = first_that_fit(Partial(rows, len(rows)), budget - len(dumps(told)) + FRAME)
     return {**told, "returned": len(kept.items), "items": kept.items} if isinstance(kept, Partial) else None
+
+
+def summary_within(value: Any, budget: int) -> tuple[list[Any], dict[str, Any]]:
+    """The rows of a list of objects and their summary, in a third of the budget; no summary where it has no use."""
+    if not isinstance(value, list | tuple) or not 2 <= len(value) <= MOST_ROWS or budget < SUMMARY_FROM:
+        return [], {}
+    rows = plain(value, math.inf)
+    summary = summary_of_rows(rows) if all(isinstance(row, dict) for row in rows) else {}
+    while summary and len(dumps(summary)) > budget // 3:
+        summary.popitem()
+    return rows, summary
 
 
 # Results that are content blocks already

@@ -22,7 +22,7 @@ from .tools import Call, awaited, begin, fail, run_call, run_call_async
 from .trace import Event
 from .waiting import in_thread, inside_tool_loop, lasting_loop, tool_loop, values, values_async
 
-__all__ = ["CallContext", "current_call", "run_calls", "run_calls_async"]
+__all__ = ["CallContext", "batches", "current_call", "run_calls", "run_calls_async"]
 
 GRACE = 0.5  # seconds that a coroutine tool has to end, once it was cancelled
 

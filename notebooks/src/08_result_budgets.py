@@ -12,7 +12,7 @@
 # - **page** through a long list without losing an item,
 # - **measure** what a strategy costs over a long conversation, and which answers it loses.
 #
-# About 70 minutes; the exercises come on top. Lessons 01 and 04 come before.
+# About 85 minutes; the exercises come on top. Lessons 01 and 04 come before.
 
 # %% tags=["setup"]
 import json
@@ -23,7 +23,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from course_kit import DEFAULT_MODEL, MockProvider, Simulated, quiz, run_agent, show, tool
+from course_kit import DEFAULT_MODEL, MockProvider, Simulated, call, quiz, run_agent, show, tool
 
 client = MockProvider(Simulated()).client()
 
@@ -91,17 +91,15 @@ print("silent:", ask("How many orders are still unshipped?", silent)[:110])
 print("honest:", ask("How many orders are still unshipped?", honest))
 
 # %% [markdown]
-# The first answer is wrong, and nothing in the conversation shows it. No error, no warning, no odd value: 20 is what a
-# good answer looks like. An error would have been better. It would at least have been noticed.
+# The first answer is wrong, and nothing in the conversation shows it: no error, no odd value. An error would have been
+# better. It would at least have been noticed.
 #
-# The second answer has the true number, and says that the list was cut. (The simulated model has no style. It repeats the
-# lines of a result that share most words with the question.)
-#
-# Was it the wording? Six ways to ask, none of them used when the rules were written:
+# Why does the second one know? The simulated model has two rules. It repeats the lines of a result that share most words
+# with the question. And it always repeats lines that begin with `total`, `returned`, `truncated` or `next_cursor`, and
+# lines with "left out". Five other ways to ask, which no rule was made for:
 
 # %%
 WORDINGS = [
-    "How many orders are still unshipped?",
     "What is the number of orders that have not left the shop?",
     "Count the unshipped orders, please.",
     "Are there many unshipped orders? Give me the figure.",
@@ -114,21 +112,20 @@ for name, result in (("silent", silent), ("honest", honest)):
     print("       → 20 told as the number:", sum("unshipped: 20" in said for said in answers))
 
 # %% [markdown]
+# After the silent cut, one wording is not told 20 either: it has no word in common with the line `unshipped: 20`.
+#
 # ### A mark that the reader knows
 #
-# Here is the rule behind it. The simulated model always repeats lines that begin with `total`, `returned`, `truncated` or
-# `next_cursor`, and lines with "left out". Those are this course's words. Other services use others. **Guess** how many of
-# these eight marks reach the answer:
+# The second rule knows this course's words: `total`, `next_cursor`, "left out". Other services use others. **Guess** how
+# many of these six marks reach the answer:
 
 # %%
 rows = page["orders"]
 text = "\n".join(f"{row['order_id']} {row['status']}" for row in rows)
 MARKS = {
     "a note": ({"orders": rows, "note": "Showing 20 of 143 orders."}, "143"),
-    "has_more, count": ({"orders": rows, "has_more": True, "count": 143}, "143"),
     "GraphQL style": ({"nodes": rows, "totalCount": 143, "pageInfo": {"hasNextPage": True}}, "143"),
     "a page token": ({"orders": rows, "nextPageToken": "CiAKGjBp"}, "CiAKGjBp"),
-    "a link": ({"orders": rows, "links": {"next": "/orders?page=2"}}, "page=2"),
     "last line of text": (f"{text}\n... output truncated, 123 more lines", "123"),
     "clipped": (f"{text}\n<response clipped>", "clipped"),
     "left out": (f"{text}\n[… 123 lines left out …]", "left out"),
@@ -149,29 +146,20 @@ quiz("08.1")
 # ## What fills a context
 #
 # Definitions are written once, by you. Questions are short. Results are whatever the world returns: a search through all
-# files, a log, two hundred hits. They are the largest part of a context, and the one you can least predict.
+# files, a log, two hundred hits. They are often the largest part of a context, and the one you can least predict.
 #
-# Here is a night's log of one service. It is made by code, and the same on every machine.
-
+# Here is a night's log of one service, 4,000 lines. `make_log` invents it, the same on every machine.
 
 # %% tags=["item-08.1"]
-def make_log(service, lines):
-    """A night of one service: how it starts, many orders, and two errors, one of them near the end."""
-    draw = random.Random(service)
-    log = [f"00:00:00 INFO {service} version 4.{draw.randrange(90)} started"]
-    for n in range(1, lines):
-        second = n * 28_800 // lines  # eight hours
-        time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
-        order = f"ORD-2026{draw.randrange(1, 10):02}{draw.randrange(10, 29)}"
-        log.append(f"{time} INFO {service} order {order} took {draw.randrange(20, 900)} ms")
-    for n in (90, lines - 12):
-        log[n] = f"{log[n][:8]} ERROR {service} code E{draw.randrange(100, 999)}, gave up"
-    return "\n".join(log)
+from course_kit.classroom.token_meter import make_log
 
+log = make_log("payments", 4_000)
+lines = log.split("\n")
+print(*lines[:3], "…", lines[-12], "…", lines[-1], sep="\n")
 
 # %% [markdown]
-# `count_tokens` says what it costs in a request, without asking the model. (The mock estimates.) **Guess:** the whole log
-# of 4,000 lines, a search for `order` in it, and the lines that were needed?
+# `count_tokens` says what it costs in a request, without asking the model. (The mock estimates.) The question is "what
+# went wrong last night?" **Guess:** the whole log, a search for `order` in it, and the lines that were needed?
 
 
 # %%
@@ -180,7 +168,7 @@ def tokens(result):
     return client.messages.count_tokens(model=DEFAULT_MODEL, messages=[message]).input_tokens
 
 
-log = make_log("payments", 4_000)
+print(f"the question                {tokens('What went wrong last night?'):>7,} tokens")
 for name, wanted in (("whole log", ""), ("search for order", "order"), ("search for ERROR", "ERROR")):
     found = [line for line in log.split("\n") if wanted in line]
     spent = tokens("\n".join(found))
@@ -200,7 +188,7 @@ from course_kit import run_tool
 from course_kit.harness.results import DEFAULT_BUDGET
 
 
-@tool(effect="read", budget=300)
+@tool(effect="read", budget=400)
 def night_log(service: Literal["payments", "search"]):
     """Read last night's log of a service."""
     return make_log(service, 4_000)
@@ -211,8 +199,9 @@ print(run_tool(wish, [night_log])["content"])
 print("\nthe kit's default:", DEFAULT_BUDGET)
 
 # %% [markdown]
-# The function returned all it had. What went out fits the budget and says so. The budget counts characters, since these can
-# be counted anywhere at once; about four make a token in English text, fewer in Chinese.
+# The function returned all it had. What went out fits the budget and says what it lacks. The budget counts characters,
+# since these can be counted anywhere at once. How many of them make a token depends on the text: in English prose about
+# four, in Chinese or in a log full of digits fewer. Measure your own with `count_tokens`.
 
 # %% tags=["quiz"]
 quiz("08.2")
@@ -278,13 +267,13 @@ print(len(encoded), "characters;", shown["returned"], "of", shown["total"], "row
 print(json.dumps(shown["summary"], indent=1))
 
 # %% [markdown]
-# How many are packed? The answer stands in the result, though most of the packed orders do not.
-
-# %% [markdown]
+# How many orders are packed? The summary says it, though only the first few rows are shown. (It is made only when
+# something has to be cut.)
+#
 # ### Large objects: a reference
 #
-# Some results cannot be summed up: the line you need is in the middle, and nobody knows beforehand which. Then keep the
-# whole thing in a file, and give the model a **reference**: a short name for it, with a summary and a way to read on.
+# Some results cannot be summed up: nobody knows beforehand which line will be needed. Then keep the whole thing in a file,
+# and give the model a **reference**: a short name for it, with a summary and a way to read on.
 
 # %%
 from course_kit.harness.large import LargeObjects
@@ -317,8 +306,8 @@ for wrong in ("../../secrets.txt", "night-log-0000000000.txt"):
         print(error.code, "·", error.message)
 
 # %% [markdown]
-# (A reference is no permission either. Give each customer a folder. MCP has the same idea and calls it a *resource link*,
-# with a URI. The SDK's helper for MCP results raises on one, as of 2.14: turn it into a card like this yourself.)
+# A reference is no permission either: give each customer a folder. (In MCP, a protocol by which applications share tools,
+# a reference is called a *resource link*.)
 #
 # ### Binaries: a line about them
 #
@@ -361,6 +350,17 @@ print(encode_result(envelope(BACKLOG[:2], total=143, returned=2, truncated=True,
 print(encode_result(envelope(ToolError("NOT_FOUND", "there is no order 7", hint="use search_orders"))))
 
 # %% [markdown]
+# The shop of this course has no envelope: its pages say `total` beside `orders`. Which form should you write tomorrow? A
+# few tools that only a model reads: the flat page. Many tools, or code that handles all results alike (a log, a screen, a
+# test): the envelope, since it finds `ok` and `meta` without knowing the tool. Choose one and keep to it. When cut, both
+# have the summary first:
+
+# %%
+flat = {"orders": BACKLOG, "total": 143, "returned": 143, "truncated": False, "next_cursor": None}
+for result in (flat, envelope(BACKLOG, total=143)):
+    print(encode_result(result, budget=500)[:230], "…\n")
+
+# %% [markdown]
 # Next: what is in `data`? A database row has everything anybody ever needed. Here is one from the shop's export. **Which
 # of these fields does the model need to say where the parcel is?**
 
@@ -373,24 +373,58 @@ row = {
     "phone": "+47 22 12 34 56",
     "card": "4111 1111 1111 1111",
     "carrier_login": {"user": "shop", "api_key": "k-7f31"},
-    "note": "Call nora@example.org before delivery.",
+    "note": "Call nora@example.org or 22 12 34 56 before delivery.",
 }
 
 # %% [markdown]
-# Choose fields first: what is not there cannot leak. `mask` is for what remains, such as free text. It finds mail
-# addresses, card and account numbers, telephone numbers and keys, by their form or by the field's name. It cannot find
-# names of people, which have no form.
+# Two of them: `status` and `tracking_id`. If it is to write to the customer, also something that stands for the address,
+# and the note. Nothing else: **what is not there cannot leak.** So choose the fields first. `mask` is for what remains. It
+# knows mail addresses, card, account and telephone numbers and keys, by their form or by the field's name:
 
 # %%
 from course_kit.harness.masking import Masker
 
+FIELDS = ("order_id", "status", "tracking_id", "mail", "note")
 masker = Masker()
-print(json.dumps(masker.mask(row), indent=1))
-print(masker.restore("Send it to [email 1]."))
+print(json.dumps(masker.mask({name: row[name] for name in FIELDS}), indent=1))
+print(masker.mask({"phone": row["phone"], "carrier_login": row["carrier_login"]}))
 
 # %% [markdown]
-# The same address got the same mark twice, so the model still sees that both belong together. `restore` puts personal
-# data back into the *input* of a call, just before it runs. Secrets never come back.
+# The address got the same mark twice, so the model still sees that both belong together. The number in the note went
+# through: without a `+` or a leading 0 it could be anything. Names of people have no form at all.
+#
+# Where does masking sit? In the tool, at both doors: `mask` on what goes out, `restore` on the *input* that comes in. (The
+# simulated model does not know marks, so a script plays its part.)
+
+# %%
+sent = []
+
+
+@tool(effect="read", description="Read one order, when its number is known.")
+def read_order(order_id: str):
+    return masker.mask({name: row[name] for name in FIELDS})
+
+
+@tool(description="Send a mail. The address may be a mark, such as [email 1].")
+def send_mail(address: str, text: str):
+    sent.append(masker.restore(address))
+    return {"sent_to": address}
+
+
+script = [
+    call("read_order", order_id="ORD-20260916"),
+    call("send_mail", address="[email 1]", text="On its way!"),
+    "Sent.",
+]
+run = run_agent(
+    MockProvider(script).client(), tools=[read_order, send_mail], messages="Tell the customer of ORD-20260916."
+)
+print("sent to", sent, "· the conversation holds the address:", "nora@" in json.dumps(run.messages))
+print("a secret stays a mark:", masker.restore("[secret 1]"))
+
+# %% [markdown]
+# The mail went to the right place, and the address is nowhere in what the model read or wrote. Secrets never come back: no
+# call of a model has a use for one.
 
 # %% tags=["quiz"]
 quiz("08.4")
@@ -428,6 +462,7 @@ def stop_it(question, order):
     def query_order(order_id: Annotated[str, Field(pattern="^ORD-[0-9]{8}$")]):
         return order
 
+    # No effect named: it counts as "write".
     @tool(description="Stop a parcel on its way. Needs the tracking_id: read the order with query_order first.")
     def stop_parcel(tracking_id: Annotated[str, Field(pattern="^TRK-[0-9]{8}$")]):
         stopped.append(tracking_id)
@@ -441,10 +476,12 @@ for name, order in RESULTS.items():
     print(f"{name:11}", stop_it("Read order ORD-20260916, then stop its parcel.", order))
 
 # %% [markdown]
-# Too little: the number was **invented**, out of the digits of the order, and it even has the right form. Too much: the
-# model was **led astray**, to a parcel that came back weeks ago. (Simulated. One rule: where no value is found, the
-# pattern is filled with what there is. The other: of several values that fit, it takes the first in a field of that
-# name.) Two wordings that no rule was made for:
+# - Too little: the number was **invented**. It even has the right form. The simulated model's rule: where it finds no
+#   value, it fills the pattern `TRK-` and eight digits with digits it has, those of the order.
+# - Too much: the model was **led astray**, to a parcel that came back weeks ago. The rule: of several values that fit, it
+#   takes the first in a field of that name.
+#
+# Two wordings that no rule was made for:
 
 # %%
 for question in (
@@ -456,9 +493,9 @@ for question in (
         print(f"  {name:11}", stop_it(question, order))
 
 # %% [markdown]
-# The first behaves the same. The second stops nothing at all: the rules do not see two steps in it. So the danger depends
-# on the wording, and on the model. The cure does not: return what the next decision needs, under the name by which the
-# next tool asks for it, and leave the rest out.
+# The first behaves the same. The second stops nothing at all, not even with enough: the rules see no second step in it. So
+# whether the model acts depends on the wording, and on the model. When it did act, "enough" alone led to the right parcel.
+# So return what the next decision needs, under the name by which the next tool asks for it, and leave the rest out.
 
 # %% tags=["quiz"]
 quiz("08.5")
@@ -500,8 +537,22 @@ for name, cut in (("naive", naive), ("encode_result", fitted)):
 
 # %% [markdown]
 # The naive page says 50 returned and go on at 50. Orders 10 to 50 are never seen by anybody: a silent cut, made of two
-# honest parts. `encode_result` takes the cursor away, corrects the count, and says how to ask again. Better still, choose
-# pages that fit: `LargeObjects` ends a page where its room ends, so that its cursor is true.
+# honest parts. `encode_result` corrects the count and says how to ask for the same page again. It has no `next_cursor` any
+# more: 50 would skip orders, and `None` would mean that this was the end. What does our loop make of such a page?
+
+# %%
+try:
+    seen, page = fitted["orders"], fitted
+    while page["next_cursor"] is not None:
+        page = search(50, page["next_cursor"])
+        seen = seen + page["orders"]
+except KeyError as error:
+    print("no", error, "after", len(seen), "of", fitted["total"], "orders:", fitted["rest"])
+
+# %% [markdown]
+# It fails aloud, and that is the point: with `page.get("next_cursor")` it would have ended, content, with a part. So read
+# the cursor with square brackets, and compare `len(seen)` with `total` at the end. Better still, choose pages that fit:
+# `LargeObjects` ends a page where its room ends, so that its cursor is true.
 #
 # And if nothing fits, say how to ask more narrowly: *"412 hits; add a status or a month"* is worth more than any 20 of
 # them.
@@ -512,50 +563,17 @@ quiz("08.6")
 # %% [markdown]
 # ## Twenty turns: what each strategy costs, and loses
 #
-# One conversation, 20 questions: five logs and five lists of orders, all larger than the budget. First the lists:
-
+# One conversation, 20 questions: five logs and five lists of orders, all larger than the budget. With each question stand
+# the words that a right answer must hold. There are four kinds: the start of a log, its last error, a line just behind its
+# middle, and a count. `twenty_questions` makes them, and they are the same on every machine.
 
 # %% tags=["item-08.7"]
-def make_orders(month, count=100):
-    draw = random.Random(month)
-    states = ["paid", "packed", "shipped", "delivered", "delivered"]
-    return [
-        {
-            "order_id": f"ORD-{20260000 + n}",
-            "status": draw.choice(states),
-            "paid_cents": draw.randrange(500, 20_000),
-            "warehouse": draw.choice(["north", "south"]),
-            "weight_grams": draw.randrange(100, 9_000),
-            "updated_at": f"2026-09-{n % 28 + 1:02}T07:00:00+02:00",
-        }
-        for n in range(count)
-    ]
+from course_kit.classroom.token_meter import token_meter, twenty_questions
 
-
-SERVICES = ("checkout", "payments", "search", "mail", "stock")
-MONTHS = ("April", "June", "July", "August", "September")
-LOGS = {service: make_log(service, 300) for service in SERVICES}
-ORDERS = {month: make_orders(month) for month in MONTHS}
-
-# %% [markdown]
-# Four questions for each pair, and with each the words that a right answer must hold. They are chosen to ask for the
-# start of a log, its end, its middle, and a count.
-
-# %%
-tasks = []
-for service, month in zip(SERVICES, MONTHS, strict=True):
-    lines = LOGS[service].split("\n")
-    orders = [line.split()[4] for line in lines[1:] if "INFO" in line]
-    middle = next(line for line in lines[150:] if "INFO" in line and orders.count(line.split()[4]) == 1)
-    packed = sum(order["status"] == "packed" for order in ORDERS[month])
-    tasks += [
-        (f"Read the log of {service}: which version started?", lines[0].split()[4]),
-        (f"Read the log of {service} and find the last ERROR in it.", lines[-12].split()[4].strip(",")),
-        (f"Read the log of {service} and find {middle.split()[4]} in it.", middle.split("took ")[1]),
-        (f"List the orders of {month}: how many have status packed?", f"packed: {packed}"),
-    ]
+tasks, logs, orders = twenty_questions()
 for question, fact in tasks[:4]:
     print(f"{fact:12} {question}")
+print(len(tasks), "questions;", len(logs["mail"]), "characters in a log,", len(json.dumps(orders["June"])), "in a list")
 
 # %% [markdown]
 # Five strategies, each a function of a value and a budget. The fourth is `encode_result` as it is: for text that is
@@ -578,19 +596,20 @@ CUTS = {
 }
 
 # %% [markdown]
-# The model gets two tools. With references there are two more, for reading what was kept.
+# The model gets two tools, whatever the strategy. With references there are two more, for reading what was kept.
 
 
 # %%
 def tools_with(cut, more=()):
+    # Three functions in one another: here the cut is chosen, then the budget, and the model calls the inner ones.
     def tools(budget):
         @tool(effect="read", description="Read last night's log of a service.")
         def read_log(service: Literal["checkout", "payments", "search", "mail", "stock"]):
-            return cut(LOGS[service], budget)
+            return cut(logs[service], budget)
 
         @tool(effect="read", description="List the orders of a month, with their status.")
         def list_orders(month: Literal["April", "June", "July", "August", "September"]):
-            return cut(ORDERS[month], budget)
+            return cut(orders[month], budget)
 
         return [read_log, list_orders, *more]
 
@@ -601,12 +620,11 @@ strategies = {name: tools_with(cut) for name, cut in CUTS.items()}
 strategies["reference"] = tools_with(CUTS["reference"], large.tools())
 
 # %% [markdown]
-# **Write down your guess:** which strategy loses nothing? Which costs least? The token meter plays the conversation once
-# for each. (The answers are simulated, the tokens estimated.)
+# **Write down your guess:** which strategy loses fewest answers? Which costs least? The token meter plays the conversation
+# once for each. *Context at the end* is the size of the last request; *paid in all* adds up all requests, since a result
+# is sent and paid for again with each. (The answers are simulated, the tokens estimated.)
 
 # %%
-from course_kit.classroom.token_meter import token_meter
-
 meter = token_meter(tasks, strategies, budget=4_000)
 measured = meter.compare()
 for name, metered in measured.items():
@@ -618,28 +636,37 @@ from course_kit.classroom.plots import plot_strategies
 show(plot_strategies(measured))
 
 # %% [markdown]
-# Nothing loses nothing. *Whole* is by far the dearest, and it still fails at counting: all rows are there, and the model
-# would have to add them up. (This one cannot; a real one may, and may err.) *Head only* loses most, and most quietly.
+# No strategy answers everything. *Whole* is by far the dearest, and it still fails at counting: the model would have to
+# add the rows up. (This one cannot; a real one may, and may err.) *Head only* loses most at this budget, and most quietly.
 # *Summary first* loses what lies in the middle of a text.
 #
-# Which questions are lost is by construction: I chose them. What was measured is the price of each. And the reference?
-# Let us see what it lost:
+# Which questions are lost is by construction: I chose them. Measured is the price of each. And what did the reference
+# lose?
 
 # %%
 print(measured["reference"].lost)
 print(meter.turn("reference", measured["reference"].lost[0]))
 
 # %% [markdown]
-# The model called `find_in` before it had the reference, and made one up. Nothing is kept under that name, so it was refused, as above. (The same
-# rule as with the parcel: a required value that is nowhere.) A reference is one more thing that can be invented, and one
-# more call.
+# The model called `find_in` in the same breath as `read_log`, before it had a reference. So it filled the pattern of a
+# reference with any letters, as it did with the parcel's number. Nothing is kept under that name, and it was refused. A
+# reference is one more thing that can be invented, and one more call.
+#
+# Would a larger budget help? **Guess** for each strategy, then look at the answers lost:
+
+# %%
+for budget in (4_000, 12_000, 15_000, 16_000):
+    lost = {name: len(meter.run(name, budget=budget).lost) for name in strategies if name != "whole"}
+    print(f"{budget:>6} {lost}")
 
 # %% [markdown]
-# ### Play with it
+# - *Head and tail* stays blind until nearly all fits: I asked for lines just behind the middle. *Head only* reaches them
+#   at 12,000, by luck.
+# - *Summary first* becomes worse at the last step. Now a list fits whole, so there is no summary, and the model would have
+#   to count. Where counts are wanted, return counts, whatever the budget.
+# - *Reference* gains nothing: its card fits already.
 #
-# Choose a strategy and a budget, step through the turns. (Without a mouse: `meter.run("head and tail", budget=8000)`,
-# `meter.turn("head and tail", 3)`.) Two questions to try: from which budget on does head and tail find the middle? Which
-# strategy gains nothing at all from a larger budget?
+# To look at single turns, choose. (Without a mouse: `meter.turn("head and tail", 3, budget=8000)`.)
 
 # %%
 meter
@@ -648,7 +675,8 @@ meter
 # ### Old rounds go whole
 #
 # A budget bounds each result. The conversation still grows. After some turns old results are rarely needed: drop them.
-# The quick way is "the last three messages". **Guess** what the API says:
+# A **round** is a message with calls and the message with their results. Here are two rounds. The quick way to drop is
+# "keep the last three messages". **Guess** what the API says:
 
 # %%
 from course_kit import assistant, tool_result, tool_use, user
@@ -691,9 +719,25 @@ for name in ("whole", "summary first"):
     print(f"{'':14} trimmed   {meter.run(name, keep=8)}")
 
 # %% [markdown]
-# The context stops growing, and no answer more is lost: each question here stands alone. In a conversation that comes
-# back to its beginning it would be. And trimming changes the front of the prompt, so the prompt cache begins anew
-# (lesson 07): trim seldom and much, not a little on every turn.
+# The context stops growing, and no answer more is lost. It looks free, and is not: each of these questions stands alone.
+# Now one that comes back to the first turn:
+
+
+# %%
+@tool(effect="read", description="Read one order, when its number is known.")
+def find_order(order_id: Annotated[str, Field(pattern="^ORD-[0-9]{8}$")]):
+    return {"order_id": order_id, "status": "shipped"}
+
+
+talk = [user("My order is ORD-20260916."), assistant("Noted."), *history[:-1]]
+for name, kept_messages in (("all kept", talk), ("trimmed", trim_messages(talk, keep=6))):
+    run = run_agent(client, tools=[find_order], messages=[*kept_messages, user("Now read my order, please.")])
+    print(f"{name:9}", run.text)
+
+# %% [markdown]
+# The number was in a message that is gone. (This model asks; another may invent.) So before you drop, write down what must
+# last: a line with the ids and decisions so far. And trim seldom and much, not a little on every turn: the API can keep
+# the unchanged front of a request in a *prompt cache*, which costs less, and each trimming starts it anew (lesson 07).
 
 # %% tags=["quiz"]
 quiz("08.7")
@@ -708,7 +752,8 @@ quiz("08.7")
 # | `json.loads` fails on a stored result | JSON was cut as text. Cut the value. |
 # | items are missing, always the same ones | A page was cut once more, and its cursor kept. |
 # | an id of the right form that exists nowhere | What should have held it was left out of the result. |
-# | NOT_FOUND for a reference | It was made up, or it is another run's. |
+# | NOT_FOUND for a reference | It was made up, or kept in another folder. |
+# | KeyError: `next_cursor` | A page was cut once more: ask for it again, smaller. |
 # | `stop_reason` is `model_context_window_exceeded` | The window is full: budgets first, then trim whole rounds. |
 # | 400 `unexpected tool_use_id found in tool_result blocks` | History was trimmed inside a round. |
 # | a mail address in the answer, or in your logs | Mask before the result is written, not before it is shown. |
@@ -735,7 +780,7 @@ for name, result in (("silent", silent), ("honest", honest), ("a note", MARKS["a
 #
 # ## Recap
 #
-# Results are the largest part of a context and the least predictable, so each tool has a budget, set beforehand. Text
+# Results are often the largest part of a context and the least predictable, so each tool has a budget, set beforehand. Text
 # keeps head and tail; rows are summarised, then cut as values; large objects become references; binaries a line. One
 # envelope, the fields that decide, nothing personal. Every cut says `total`, `returned`, `truncated`, `next_cursor`, and
 # how to get the rest: a silent cut is worse than an error. Old rounds are dropped whole.

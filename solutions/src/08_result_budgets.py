@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 08 · Result budgets
 #
-# Three exercises, about 50 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# Three exercises, about 55 minutes. Each check runs your code on inputs you have not seen and says what it expected.
 # `hint("8.1")` gives one hint at a time; `solution("8.1")` opens after two tries.
 #
 # The lesson: [08 · Result budgets](../notebooks/08_result_budgets.ipynb).
@@ -12,7 +12,7 @@ from course_kit import check, hint, solution
 # %% [markdown]
 # ## 8.1 `encode_result` for four kinds
 #
-# *Medium, core, about 25 minutes, about 20 lines.*
+# *Medium, core, about 30 minutes, about 20 lines.*
 #
 # Write `encode(value, budget)`: the text that goes out as a tool's result, never longer than `budget` characters (it is at
 # least 200). By kind:
@@ -20,8 +20,8 @@ from course_kit import check, hint, solution
 # | value | what comes out |
 # |---|---|
 # | `None`, or text without a visible character | `(no output)` |
-# | text | itself if it fits; else its first line, its last line, and a mark with the words `left out` between them. Fill at least half of the budget. |
-# | a list of dicts, each with a `status` | as JSON if it fits; else JSON with `total`, `returned`, `truncated`, `summary` and `items`: the first rows, whole, as many as fit (half as many will do) |
+# | text | itself if it fits; else its head, a mark, and its tail |
+# | a list of dicts, each with a `status` | as JSON if it fits (`[]` for an empty list); else JSON with `total`, `returned`, `truncated`, `summary` and `items`: the first rows, whole, as many as fit (half as many will do) |
 # | bytes | JSON that says how many, `{"bytes": 60000}`, and holds none of them |
 #
 # The summary counts each status over *all* rows. For `[{"n": 1, "status": "paid"}, {"n": 2, "status": "sent"}, …]`, 50 rows
@@ -29,7 +29,12 @@ from course_kit import check, hint, solution
 #
 # `{"total": 50, "returned": 1, "truncated": true, "summary": {"paid": 31, "sent": 19}, "items": [{"n": 1, "status": "paid"}]}`
 #
-# No line of a text is longer than 60 characters.
+# Of a text that does not fit,
+#
+# - the head is how the text begins, its first line at least; the tail is how it ends, its last line at least. (No line is
+#   longer than 60 characters.) The cut may fall within a line.
+# - the two are of like size: neither is shorter than a third of the other. Together they fill at least half of the budget.
+# - the mark stands on a line of its own and counts what is missing: `[… 5210 characters left out …]`.
 
 # %% tags=["exercise-8.1"]
 import json
@@ -82,9 +87,12 @@ check("8.1", encode)
 #
 # `{"found": ["03:12 ERROR full"], "lines_read": 340, "total": 340, "complete": True}`
 #
-# - A cursor means nothing to you: send it back as it came. Pages differ in length; one may be empty and still have a next.
-# - The log ends where `next_cursor` is `None`.
-# - After `max_pages` pages you stop. `complete` is then `False`, unless that page was the last.
+# - A cursor means nothing to you, whatever it is: a text, an empty text, a number. Send it back as it came.
+# - Pages differ in length; one may be empty and still have a next. The same line may come twice: it happened twice.
+# - The log ends where `next_cursor` is `None`, and nowhere else.
+# - After `max_pages` pages you stop.
+# - `complete` is `True` when the log has ended *and* you have read as many lines as `total` says. An end that comes too
+#   early is a cut that nobody told you of.
 # - A service that gives out a cursor it gave out before would go in circles: stop there, too, with `complete` `False`.
 
 
@@ -101,7 +109,8 @@ def collect(read, wanted, max_pages=100):
         if cursor is None or cursor in given:
             break
         given.add(cursor)
-    return {"found": found, "lines_read": lines_read, "total": page["total"], "complete": cursor is None}
+    complete = cursor is None and lines_read == page["total"]
+    return {"found": found, "lines_read": lines_read, "total": page["total"], "complete": complete}
     # END SOLUTION
 
 
@@ -109,16 +118,17 @@ def collect(read, wanted, max_pages=100):
 check("8.2", collect)
 
 # %% [markdown] tags=["solution"]
-# The end is where `next_cursor` is `None`, and nowhere else: not at a short page, not at an empty one. And your own loop is
-# a tool, too. What it did not read it has to say, or the next reader takes the part for the whole.
+# The end is where `next_cursor` is `None`, and nowhere else: not at a short page, not at an empty one, not at a cursor that
+# counts as false in Python, such as 0. `total` is a second witness: where both agree, nothing was cut on the way. And your
+# own loop is a tool, too. What it did not read it has to say, or the next reader takes the part for the whole.
 
 # %% [markdown]
 # ## 8.3 Find the wrong conclusion
 #
 # *Easy, core, about 10 minutes.*
 #
-# Six endings of conversations: the calls with what came back (`…` stands for more lines or orders like the ones shown),
-# then the model's conclusion. Does the conclusion follow? Give for each letter one of
+# Six endings of conversations: the calls with what came back, then the model's conclusion. To keep it short, `…` stands
+# for INFO lines, or for orders, that came back as well. Does the conclusion follow? Give for each letter one of
 #
 # - `"holds"`: it follows from what came back,
 # - `"page counted"`: the size of one page was taken for the number of all,
@@ -129,7 +139,7 @@ check("8.2", collect)
 # %%
 ENDINGS = {
     "a": """search_orders(status="packed", limit=50)
-{"orders": [ORD-20260601, … 50 orders in all]}
+{"orders": [ORD-20260601, … 50 orders in this list]}
 Fifty orders are packed.""",
     "b": """read_log("mail")
 00:00:00 INFO mail started … 01:52:10 ERROR mail queue full … 02:14:33 INFO mail se
@@ -138,9 +148,9 @@ The last error of the night was at 01:52.""",
 {"orders": [ORD-20260611, ORD-20260630, ORD-20260702], "total": 3, "truncated": false, "next_cursor": null}
 Three orders are cancelled.""",
     "d": """search_orders(customer="Nora Lindgren")
-{"orders": [… 12 orders], "total": 80, "returned": 50, "truncated": true, "next_cursor": "50"}
+{"orders": [ORD-20260602, … 12 orders in this list], "total": 80, "returned": 50, "truncated": true, "next_cursor": "50"}
 search_orders(customer="Nora Lindgren", cursor="50")
-{"orders": [… 30 orders], "total": 80, "returned": 30, "truncated": false, "next_cursor": null}
+{"orders": [ORD-20260691, … 30 orders in this list], "total": 80, "returned": 30, "truncated": false, "next_cursor": null}
 I went through all pages: ORD-20260623 is not hers.""",
     "e": """read_log("stock")
 00:00:00 INFO stock started … [… 41200 characters left out …] … 07:59:58 ERROR disk full, stock stopped

@@ -23,6 +23,13 @@ def encoder(
     pops: bool = False,
     always_cut: bool = False,
     nested: bool = False,
+    head: float = 0.5,
+    counted: int = 0,
+    number: bool = True,
+    filler: str = "",
+    turned: bool = False,
+    some_bytes: str = "",
+    none_for_empty: bool = False,
 ):
     """The encoder with one thing done wrong (or merely otherwise)."""
 
@@ -30,18 +37,24 @@ def encoder(
         if isinstance(value, bytes):
             if raw_bytes:
                 return json.dumps({"bytes": len(value), "base64": base64.b64encode(value).decode()[:100]})[:200] + "…"
-            return json.dumps({"bytes": len(value)})
+            shown = {"hex": value[:10].hex(), "list": list(value[:5]), "repr": repr(value[:5])}
+            return json.dumps({"bytes": len(value), **({"begins": shown[some_bytes]} if some_bytes else {})})
         if value is None or (isinstance(value, str) and not value.strip()):
             return "(no output)" if empty else str(value)
         if isinstance(value, str):
             if len(value) <= budget and not always_cut:
                 return value
-            words = "\n[… some characters left out …]\n" if mark else "\n"
-            room = budget - len(words) + over
-            return value[: room // 2] + words + value[len(value) - room // 2 :] if tail else value[:room] + words
+            room = budget - 45 + over
+            front, back = value[: int(room * head)], value[len(value) - int(room * (1 - head)) :] if tail else ""
+            if filler:
+                front, back = value[:30] + filler * (len(front) - 30), filler * (len(back) - 30) + back[-30:]
+            if turned:
+                back = "\n".join([*reversed(back.split("\n")[:-1]), back.split("\n")[-1]])
+            count = f"{len(value) - len(front) - len(back) + counted} " if number else "some "
+            return f"{front}\n[… {count}characters left out …]\n{back}" if mark else f"{front}\n{back}"
         written = json.dumps(value, ensure_ascii=False)
         if len(written) <= budget:
-            return written
+            return "(no output)" if none_for_empty and not value else written
         if cut_json:
             return written[:budget]
         items = value if pops else list(value)
@@ -60,6 +73,25 @@ def encoder(
     return encode
 
 
+def whole_lines(value: Any, budget: int) -> str:
+    """Text by lines: as many from either side as fit, and a mark that counts without the line ends."""
+    if not isinstance(value, str) or len(value) <= budget:
+        return encoder()(value, budget)
+    lines, room = value.split("\n"), (budget - 45) // 2
+    head, tail = [lines[0]], [lines[-1]]
+    while len("\n".join([*head, lines[len(head)]])) <= room:
+        head.append(lines[len(head)])
+    while len("\n".join([lines[-len(tail) - 1], *tail])) <= room:
+        tail.insert(0, lines[-len(tail) - 1])
+    left_out = len("\n".join(lines[len(head) : -len(tail)]))
+    return "\n".join([*head, f"[… {left_out} characters left out …]", *tail])
+
+
+def sparse(value: Any, budget: int) -> str:
+    """Text cut far below its budget."""
+    return encoder()(value, 200 if isinstance(value, str) and len(value) > budget else budget)
+
+
 def with_the_kit(value: Any, budget: int) -> str:
     """The kit for everything but rows, whose summary has another form here."""
     return encoder()(value, budget) if isinstance(value, list) else encode_result(value, budget)
@@ -76,6 +108,10 @@ def collector(
     honest: bool = True,
     total_read: bool = False,
     again: bool = False,
+    falsy: bool = False,
+    once: bool = False,
+    by_total: bool = False,
+    by_end: bool = False,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
@@ -85,7 +121,7 @@ def collector(
         size = len(page["lines"])
         while page["next_cursor"] is not None and not first_only and (pages < max_pages or not capped):
             cursor = str(len(lines)) if counts else page["next_cursor"]
-            if circles and cursor in given:
+            if (circles and cursor in given) or (falsy and not cursor):
                 break
             given.add(cursor)
             page = read(cursor)
@@ -95,25 +131,27 @@ def collector(
                 break
         if again:
             lines += page["lines"]
+        found = [line for line in lines if wanted in line]
+        ended, all_read = page["next_cursor"] is None, len(lines) == page["total"]
         return {
-            "found": [line for line in lines if wanted in line],
+            "found": list(dict.fromkeys(found)) if once else found,
             "lines_read": len(lines),
             "total": len(lines) if total_read else page["total"],
-            "complete": page["next_cursor"] is None if honest else True,
+            "complete": not honest or ((ended or by_total) and (all_read or by_end)),
         }
 
     return collect
 
 
-def recursive(read, wanted, max_pages=100, cursor=None, given=()):
+def recursive(read, wanted, max_pages=100, cursor=None, given=(), before=0):
     page = read(cursor)
-    found, count = [line for line in page["lines"] if wanted in line], len(page["lines"])
-    following = page["next_cursor"]
-    result = {"found": found, "lines_read": count, "total": page["total"], "complete": following is None}
+    found, count = [line for line in page["lines"] if wanted in line], before + len(page["lines"])
+    following, total = page["next_cursor"], page["total"]
+    complete = following is None and count == total
     if following is None or following in given or max_pages == 1:
-        return result
-    rest = recursive(read, wanted, max_pages - 1, following, (*given, following))
-    return {**rest, "found": found + rest["found"], "lines_read": count + rest["lines_read"]}
+        return {"found": found, "lines_read": count, "total": total, "complete": complete}
+    rest = recursive(read, wanted, max_pages - 1, following, (*given, following), count)
+    return {**rest, "found": found + rest["found"]}
 
 
 RIGHT = {
@@ -130,6 +168,16 @@ MISTAKES = {
         "returns nothing": (lambda value, budget: None, "must return a text"),
         "the head only": (encoder(tail=False), "should stand at the end"),
         "no mark": (encoder(mark=False), "a silent cut"),
+        "a mark without a number": (encoder(number=False), "characters are left out; the mark says"),
+        "a mark that counts wrong": (encoder(counted=7), "characters are left out; the mark says"),
+        "both ends right, and x between": (encoder(filler="x"), "is not how the text begins"),
+        "the lines of the tail turned round": (encoder(turned=True), "is not how the text ends"),
+        "a head and the last line": (encoder(head=0.88), "less than a third of the other"),
+        "far less than fits": (sparse, "fill at least half of the budget"),
+        "ten bytes as hex": (encoder(some_bytes="hex"), "none of the bytes should come out"),
+        "some bytes as a list": (encoder(some_bytes="list"), "none of the bytes should come out"),
+        "some bytes as Python writes them": (encoder(some_bytes="repr"), "none of the bytes should come out"),
+        "no output for no rows": (encoder(none_for_empty=True), "With no rows"),
         "JSON cut as text": (encoder(cut_json=True), "is no JSON"),
         "a summary of what is shown": (encoder(part_summary=True), "`summary` should count all"),
         "a total of what is shown": (encoder(told=False), "`total` should be"),
@@ -144,7 +192,7 @@ MISTAKES = {
     },
     "8.2": {
         "returns nothing": (lambda read, wanted, max_pages: None, "return a dict"),
-        "the first page": (collector(first_only=True), "you stopped after 1 pages"),
+        "the first page": (collector(first_only=True), "you stopped after 1 page; there are 4 to read"),
         "stops at a short page": (collector(short_page=True), "you stopped after"),
         "stops at an empty page": (collector(empty_page=True), "an empty page in the middle"),
         "makes cursors": (collector(counts=True), "was never given out"),
@@ -153,6 +201,10 @@ MISTAKES = {
         "always complete": (collector(honest=False), "`complete` should be False"),
         "a total of what was read": (collector(total_read=True), "`lines_read` and `total`"),
         "the last page twice": (collector(again=True), "lines should be found"),
+        "takes 0 for the end": (collector(falsy=True), "With 0 for a cursor, you stopped after 1 page;"),
+        "each line once": (collector(once=True), "a line that comes twice"),
+        "complete by the count alone": (collector(by_total=True), "`complete` should be False; it is True"),
+        "complete by the end alone": (collector(by_end=True), "the log ended after 130 lines of 200"),
     },
     "8.3": {
         "no dict": ("page counted", "Give a dict of letters"),
@@ -165,7 +217,12 @@ MISTAKES = {
     },
 }
 VARIANTS = {
-    "8.1": {"other words": encoder(), "the summary by field": encoder(nested=True), "the kit": with_the_kit},
+    "8.1": {
+        "other words": encoder(),
+        "the summary by field": encoder(nested=True),
+        "the kit": with_the_kit,
+        "whole lines": whole_lines,
+    },
     "8.2": {"a while": collector(), "recursive": recursive},
     "8.3": {
         "capitals": {letter: said.title() for letter, said in RIGHT.items()},

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import Counter
 from typing import Any
 
@@ -20,6 +21,8 @@ def _short(value: Any) -> str:
 
 STATES = ["paid", "packed", "sent", "retour", "livré"]
 COUNTS = ("total", "returned", "truncated", "summary", "items")
+# How the first bytes of the case, 0 1 2 3, look as hex, base64, Python's repr, a JSON text and a list.
+FIRST_BYTES = ("00010203", "aaecawqf", "x00x01", "u0000u0001", "0,1,2,3", "0x00", "0x0,")
 
 
 def _rows(draw: random.Random, count: int) -> list[dict[str, Any]]:
@@ -36,13 +39,13 @@ def _text(draw: random.Random, lines: int) -> str:
     title="encode_result for four kinds",
     difficulty="medium",
     importance="core",
-    minutes=25,
+    minutes=30,
     hints=[
-        "Four kinds, four branches. Which of them need no budget at all?",
+        "Nothing, bytes, text, rows. Ask `isinstance(value, bytes)` first: of bytes you need the length and no more.",
         "Text: the mark takes room, too. Set some 60 characters aside for it and share the rest between both ends.",
-        "Rows: cut the list, then write it. How long the JSON is you know only after writing it, so write it again.",
-        "`Counter(row['status'] for row in value)` counts all rows. Make a `dict` of it for `json.dumps`.",
-        "Start with all rows. While what you have written is too long, take the last row away.",
+        "Text: how much is missing you know from the two ends: `len(value)` less both. Then write the mark.",
+        "Rows: cut the list, then write it. How long the JSON is you know only after writing it.",
+        "`Counter(row['status'] for row in value)` counts all rows. `total` and the counts stay, few rows or many.",
     ],
 )
 class FourKinds:
@@ -97,14 +100,28 @@ def _judge_text(about: str, case: dict[str, Any], text: str) -> None:
             raise Incorrect(f"With {about}, it fits and should come out as it is; it was {_short(text)}.")
         return
     first, last = value.split("\n")[0], value.split("\n")[-1]
+    lines = text.rstrip().split("\n")
+    marks = [number for number, line in enumerate(lines) if "left out" in line]
     if not text.startswith(first):
         raise Incorrect(f"With {about}, the first line, {first!r}, should stand at the start.")
     if not text.rstrip().endswith(last):
         raise Incorrect(f"With {about}, the last line, {last!r}, should stand at the end: that is where the error is.")
-    if "left out" not in text:
+    if not marks:
         raise Incorrect(f"With {about}, nothing says that something was left out: a silent cut.")
-    if len(text) < case["budget"] / 2:
-        raise Incorrect(f"With {about}, only {len(text)} characters are used: fill at least half of the budget.")
+    head, tail = "\n".join(lines[: marks[0]]), "\n".join(lines[marks[0] + 1 :])
+    if not value.startswith(head):
+        raise Incorrect(f"With {about}, what stands before the mark is not how the text begins: take `value[:…]`.")
+    if not value.endswith(tail):
+        raise Incorrect(f"With {about}, what stands after the mark is not how the text ends: take `value[-…:]`.")
+    if 3 * min(len(head), len(tail)) < max(len(head), len(tail)) - 10:
+        sizes = f"{len(head)} and {len(tail)} characters"
+        raise Incorrect(f"With {about}, head and tail have {sizes}: neither should be less than a third of the other.")
+    missing, told = len(value) - len(head) - len(tail), re.findall(r"\d+", lines[marks[0]])
+    if len(told) != 1 or not missing - 2 <= int(told[0]) <= missing:  # the two line ends count or not
+        raise Incorrect(f"With {about}, {missing} characters are left out; the mark says {lines[marks[0]]!r}.")
+    if len(head) + len(tail) < case["budget"] / 2:
+        used = len(head) + len(tail)
+        raise Incorrect(f"With {about}, head and tail have {used} characters: fill at least half of the budget.")
 
 
 def _judge_rows(about: str, case: dict[str, Any], text: str) -> None:
@@ -153,9 +170,16 @@ def _judge_bytes(about: str, case: dict[str, Any], text: str) -> None:
         raise Incorrect(f"With {about}, `bytes` should say {case['size']}; it was {_short(text)}.")
     if len(text) > 150:
         raise Incorrect(f"With {about}, a line about it is enough; {len(text)} characters came.")
+    squeezed = re.sub(r"[\s:\\]", "", text.lower())
+    if any(form in squeezed for form in FIRST_BYTES):
+        raise Incorrect(f"With {about}, none of the bytes should come out, in whatever form; it was {_short(text)}.")
 
 
 # 8.2
+
+
+def _pages(count: int) -> str:
+    return f"{count} page" if count == 1 else f"{count} pages"
 
 
 @exercise(
@@ -165,10 +189,11 @@ def _judge_bytes(about: str, case: dict[str, Any], text: str) -> None:
     importance="core",
     minutes=15,
     hints=[
-        "Which one field tells whether there is more? Neither `truncated` nor the length of a page is needed.",
+        "Which one field tells whether there is more? Compare it with `None`: 0 and an empty text are cursors, too.",
         "Start with `cursor = None`, and read. After each page the cursor is what the page said.",
         "A `for` over `range(max_pages)` can never run too long. Leave it with `break` when the log has ended.",
         "Keep every cursor you were given in a set. When does that help?",
+        "Two things must be true of a complete reading. The one is where the log said that it ends; the other a count.",
     ],
 )
 class PageThroughALog:
@@ -177,6 +202,7 @@ class PageThroughALog:
         lines = [
             f"{n:04} {draw.choice(['INFO', 'INFO', 'WARN', 'ERROR'])} job {draw.randrange(99)}" for n in range(200)
         ]
+        lines[20] = lines[21] = lines[150] = "again ERROR job 7"
         lines[-1] = "0199 ERROR job stopped"
         cursors = [f"c-{number:x}" for number in draw.sample(range(4_096), 20)]
         base = {"lines": lines, "cursors": cursors, "wanted": "ERROR", "max_pages": 50}
@@ -185,17 +211,22 @@ class PageThroughALog:
             {**base, "about": "four pages", "sizes": [50, 50, 50, 50]},
             {**base, "about": "pages of different lengths", "sizes": [60, 7, 90, 43]},
             {**base, "about": "an empty page in the middle", "sizes": [60, 0, 100, 40]},
+            {**base, "about": "0 for a cursor", "sizes": [60, 100, 40], "cursors": [0, 7]},
+            {**base, "about": "an empty text for a cursor", "sizes": [60, 100, 40], "cursors": ["", "p3"]},
+            {**base, "about": "an end that comes before `total`", "sizes": [60, 70], "short": True},
             {**base, "about": "an empty log", "sizes": [0], "lines": []},
             {**base, "about": "max_pages=2 of four pages", "sizes": [50, 50, 50, 50], "max_pages": 2},
             {**base, "about": "max_pages=4 of four pages", "sizes": [50, 50, 50, 50], "max_pages": 4},
-            {**base, "about": "a service that goes in circles", "sizes": [50, 50, 50, 50], "circle": True},
+            {**base, "about": "max_pages=2, and an empty page after them", "sizes": [50, 150, 0], "max_pages": 2},
+            {**base, "about": "a service that goes in circles", "sizes": [50, 50, 50, 50], "circle": 2},
+            {**base, "about": "a service that starts again at its end", "sizes": [50, 50, 50, 50], "circle": 3},
         ]
 
     def observe(collect: Any, case: dict[str, Any]) -> Any:
         sizes, cursors, asked = case["sizes"], case["cursors"], []
 
         def read(cursor: Any = None) -> dict[str, Any]:
-            asked.append(cursor if isinstance(cursor, str | None) else repr(cursor))
+            asked.append(cursor if isinstance(cursor, str | int | None) else repr(cursor))
             if len(asked) > 60:
                 raise RuntimeError("read was called more than 60 times")
             if cursor is not None and cursor not in cursors[: len(sizes) - 1]:
@@ -204,7 +235,7 @@ class PageThroughALog:
             start = sum(sizes[:number])
             lines = case["lines"][start : start + sizes[number]]
             following = cursors[number] if number + 1 < len(sizes) else None
-            if case.get("circle") and number == 2:
+            if number == case.get("circle"):
                 following = cursors[0]
             counts = {"total": len(case["lines"]), "returned": len(lines), "truncated": following is not None}
             return {"lines": lines, **counts, "next_cursor": following}
@@ -223,26 +254,31 @@ class PageThroughALog:
         if not isinstance(got, dict) or any(part not in got for part in parts):
             raise Incorrect(f"With {about}, return a dict with {', '.join(parts)}; it is {_short(got)}.")
         if len(asked) > case["max_pages"]:
-            raise Incorrect(f"With {about}, you read {len(asked)} pages.")
+            raise Incorrect(f"With {about}, you read {_pages(len(asked))}.")
         pages = min(len(case["sizes"]), case["max_pages"])
         circle = case.get("circle")
         if circle:
             if len(asked) > 8:
-                raise Incorrect(f"With {about}, you read {len(asked)} pages of four: the cursors repeat.")
+                raise Incorrect(f"With {about}, you read {_pages(len(asked))} of four: the cursors repeat.")
             if got["complete"] is not False:
                 raise Incorrect(f"With {about}, `complete` should be False: the end was never reached.")
             return
         read_lines = case["lines"][: sum(case["sizes"][:pages])]
         if len(asked) < pages:
-            raise Incorrect(f"With {about}, you stopped after {len(asked)} pages; {pages} should be read.")
+            raise Incorrect(f"With {about}, you stopped after {_pages(len(asked))}; there are {pages} to read.")
         wanted = [line for line in read_lines if case["wanted"] in line]
+        if got["found"] != wanted and got["found"] == list(dict.fromkeys(wanted)):
+            raise Incorrect(f"With {about}, a line that comes twice was found once: it happened twice, so keep both.")
         if got["found"] != wanted:
             raise Incorrect(f"With {about}, {len(wanted)} lines should be found; yours are {_short(got['found'])}.")
         if got["lines_read"] != len(read_lines) or got["total"] != len(case["lines"]):
             told = (got["lines_read"], got["total"])
             right = (len(read_lines), len(case["lines"]))
             raise Incorrect(f"With {about}, `lines_read` and `total` should be {right}; they are {told}.")
-        complete = pages == len(case["sizes"])
+        complete = pages == len(case["sizes"]) and len(read_lines) == len(case["lines"])
+        if got["complete"] is not complete and case.get("short"):
+            counts = f"{len(read_lines)} lines of {len(case['lines'])}"
+            raise Incorrect(f"With {about}, `complete` should be False: the log ended after {counts}.")
         if got["complete"] is not complete:
             raise Incorrect(f"With {about}, `complete` should be {complete}; it is {_short(got['complete'])}.")
 
