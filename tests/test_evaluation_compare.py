@@ -5,7 +5,8 @@ import random
 import pytest
 
 from course_kit.evaluation.cases import CaseError
-from course_kit.evaluation.compare import compare
+from course_kit.evaluation.compare import LEAST_MOVED, compare
+from course_kit.evaluation.intervals import sign_test
 from course_kit.evaluation.results import Results
 
 
@@ -44,15 +45,46 @@ def test_a_loss_is_said_and_broken_cases_are_named():
 def test_the_same_gain_in_the_mean_is_noise_when_it_comes_from_one_case():
     even = compare(run(cases(*[5] * 10)), run(cases(*[6] * 9, 7)))
     one = compare(run(cases(*[5, 0], *[5] * 8)), run(cases(*[5, 10], *[5] * 8)))
+    assert 0.0 in one.interval
     assert (round(even.difference, 2), round(one.difference, 2)) == (0.11, 0.1)
     assert (even.is_noise, one.is_noise) == (False, True)
 
 
 def test_no_difference_at_all_still_has_an_interval():
+    """Ten cases that did not move say little about others: an interval of no width would claim too much."""
     found = compare(run(cases(*[10] * 10)), run(cases(*[10] * 10)))
-    assert found.is_noise and found.interval.width > 0.4
-    assert "These cases cannot tell: for ±0.10 have about 93 of them." in found.sentence
+    assert (found.is_noise, found.moved, found.difference) == (True, 0, 0.0)
+    assert [round(end, 2) for end in found.interval] == [-0.26, 0.26]
+    assert found.sentence == ("pass^1 is 1.00 in both runs: none of the 10 cases moved. Of other cases up to 26% may.")
     assert str(found) == repr(found) == found.sentence
+
+
+def test_cases_that_all_moved_alike_are_more_than_noise_from_six_on():
+    eight = compare(run(cases(*[5] * 8)), run(cases(*[7] * 8)))
+    assert (eight.is_noise, round(eight.difference, 2)) == (False, 0.2)
+    assert [round(end, 2) for end in eight.interval] == [0.14, 0.26]
+    assert [compare(run(cases(*[5] * n)), run(cases(*[7] * n))).is_noise for n in (4, 5, 6, 7)] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_fewer_than_six_cases_that_moved_are_noise_wherever_the_interval_lies():
+    assert sign_test(LEAST_MOVED, 0) < 0.05 < sign_test(LEAST_MOVED - 1, 0)
+    five = compare(run(cases(5, 4, 3, 5, 6)), run(cases(7, 7, 5, 8, 8)))
+    assert (five.is_noise, five.moved, five.interval.low > 0) == (True, 5, True)
+    assert five.sentence.endswith(" Cases that moved: 5, and fewer than 6 cannot tell.")
+    most_still = compare(run(cases(*[0] * 12)), run(cases(*[10] * 5, *[0] * 7)))
+    assert (most_still.is_noise, most_still.interval.low > 0) == (True, True)
+
+
+def test_how_many_cases_a_difference_needs_follows_from_how_these_differ():
+    """Not from the width of one rate: where cases agree in what they gain, few serve."""
+    wide = compare(run(cases(*[5] * 20)), run(cases(*[9, 1] * 10)))
+    calm = compare(run(cases(*[5] * 20)), run(cases(*[6, 4] * 10)))
+    assert wide.sentence.endswith(f" For ±0.10 have about {wide.cases_for(0.1)} cases like these.")
+    assert wide.cases_for(0.1) == round(20 * (wide.interval.width / 0.2) ** 2 + 0.5)
+    assert wide.cases_for(0.1) / calm.cases_for(0.1) > 10 and "For ±0.10" not in calm.sentence
+    assert wide.cases_for(0.05) == pytest.approx(4 * wide.cases_for(0.1), abs=4)
 
 
 def test_at_a_higher_k_reliability_is_compared():

@@ -62,7 +62,8 @@ def test_as_text_and_html_without_widgets(without_widgets):
     assert type(shown) is TrialsAndK
     text = repr(shown)
     assert text.splitlines()[:2] == ["Trials and k: 10 trials of one task, 9 passed", "  ✓✓✓✓✓✓✓✓✓✗"]
-    assert text.endswith(".set(k=5)")
+    assert text.endswith(", or write: trials_and_k(10, 9, k=3).set(k=1)")
+    assert trials_and_k(20, 18, k=1).as_text().endswith("trials_and_k(20, 18, k=1).set(k=20)")
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == text
     assert "font-weight: bold'><td>3</td>" in bundle["text/html"]

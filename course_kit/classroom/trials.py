@@ -72,7 +72,8 @@ class TrialsAndK(Shown):
             f"Trials and k: {self.trials} trials of one task, {self.passed} passed",
             f"  {self.marks}",
             *(f"  {sentence}" for sentence in self.sentences()),
-            "Run this cell to move it, or write: trials_and_k(10, 9, k=3).set(k=5)",
+            f"Run this cell to move it, or write: trials_and_k({self.trials}, {self.passed}, k={self.k})"
+            f".set(k={1 if self.k > 1 else self.trials})",
         ]
         return "\n".join(lines)
 

@@ -3,17 +3,23 @@
 The cases are the same, so each is compared with itself and only the differences count; that is sharper than comparing
 two means. The interval is one over cases. When it holds zero, the difference may be chance, and the sentence says so;
 when it does not, cases that got worse are named all the same, for a gain in the mean may hide a loss.
+
+Fewer than six cases that moved prove nothing, wherever the interval lies: where versions do not differ, five that moved
+all go the same way once in sixteen times, which is more than one in twenty.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 
 from .cases import CaseError
-from .intervals import Interval, bootstrap, sign_test, tasks_needed, unseen
+from .intervals import Interval, bootstrap, sign_test, unseen
 from .passk import Estimator, pass_hat_k
 from .results import Results
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["LEAST_MOVED", "Comparison", "compare"]
+
+LEAST_MOVED = 6  # cases: the smallest number for which sign_test(number, 0) is below 0.05
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,16 @@ class Comparison:
     @property
     def is_noise(self) -> bool:
         """Whether the difference may be chance."""
-        return 0.0 in self.interval
+        return self.moved < LEAST_MOVED or 0.0 in self.interval
+
+    @property
+    def moved(self) -> int:
+        """How many cases came out better or worse."""
+        return len(self.better) + len(self.worse)
+
+    def cases_for(self, margin: float) -> int:
+        """How many cases bring the difference to within ± `margin`, if they differ among each other as these do."""
+        return ceil(self.cases * (self.interval.width / 2 / margin) ** 2)
 
     def __str__(self) -> str:
         return self.sentence
@@ -48,10 +63,15 @@ class Comparison:
         low, high = self.interval
         figures = f"pass^{self.k} went from {self.before:.2f} to {self.after:.2f} on {self.cases} cases"
         span = f"{low:+.2f} to {high:+.2f}"
-        if self.is_noise:
+        if not self.moved:
+            said = f"pass^{self.k} is {self.before:.2f} in both runs: none of the {self.cases} cases moved. "
+            said += f"Of other cases up to {high:.0%} may."
+        elif self.is_noise:
             said = f"{figures}; the difference of {self.difference:+.2f} may be noise ({span})."
-            if self.interval.width > 0.2:
-                said += f" These cases cannot tell: for ±0.10 have about {tasks_needed(0.1)} of them."
+            if self.moved < LEAST_MOVED:
+                said += f" Cases that moved: {self.moved}, and fewer than {LEAST_MOVED} cannot tell."
+            elif self.interval.width > 0.2:
+                said += f" For ±0.10 have about {self.cases_for(0.1)} cases like these."
         else:
             said = f"{figures}, {'better' if self.difference > 0 else 'worse'} by more than noise ({span})."
         if self.broken:
@@ -109,10 +129,12 @@ def _interval(moved: list[float], confidence: float, resamples: int, seed: int) 
     """An interval for the mean difference."""
     if len(set(moved)) > 1:
         return bootstrap(moved, confidence=confidence, resamples=resamples, seed=seed)
-    # subtle: all cases moved alike, mostly not at all. Drawing them again shows no width, and yet others may move.
-    hidden = unseen(len(moved), confidence)
-    low, high = max(-1.0, moved[0] - hidden), min(1.0, moved[0] + hidden)
-    return Interval(low, high, f"all {len(moved)} tasks alike", confidence)
+    # subtle: all cases moved alike, mostly not at all. Drawing them again shows no width, and yet others may differ: as
+    # many as `unseen` says. Where none moved they may move by all of 1; where all did, by nothing or twice as much.
+    reach = unseen(len(moved), confidence) * (abs(moved[0]) or 1.0)
+    return Interval(
+        max(-1.0, moved[0] - reach), min(1.0, moved[0] + reach), f"all {len(moved)} tasks alike", confidence
+    )
 
 
 def _digests(results: Results) -> Mapping[str, str | None]:

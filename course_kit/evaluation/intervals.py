@@ -110,7 +110,11 @@ def pooled_interval(counts: Counts, k: int = 1, confidence: float = 0.95) -> Int
 
 
 def tasks_needed(margin: float, rate: float = 0.5, confidence: float = 0.95) -> int:
-    """How many tasks bring a rate to within ± `margin`: `tasks_needed(0.1)` → `93`, `tasks_needed(0.05)` → `381`."""
+    """How many tasks bring one rate to within ± `margin`: `tasks_needed(0.1)` → `93`, `tasks_needed(0.05)` → `381`.
+
+    This is for the rate of one version, each task run once, at `rate`; 0.5 needs most. For the difference of two
+    versions on the same tasks ask `compare(…).cases_for(0.1)`, for one on different tasks `tasks_to_tell_apart`.
+    """
     if not 0 < margin < 0.5:
         raise ValueError(f"margin is {margin}: give what you can live with, such as 0.1 for ten points either way.")
     _share("rate", rate)
@@ -128,6 +132,7 @@ def tasks_needed(margin: float, rate: float = 0.5, confidence: float = 0.95) -> 
 def trials_without_failure(rate: float, confidence: float = 0.95) -> int:
     """How many trials of a task must pass, without one failure, for the claim "passes at least at `rate`".
 
+    With that many, a task that passes less often than `rate` is found out in 95 of 100 evaluations (one-sided).
     `trials_without_failure(0.99)` → `299`; nine of nine allow the claim of 0.71.
     """
     _share("rate", rate)
@@ -137,10 +142,10 @@ def trials_without_failure(rate: float, confidence: float = 0.95) -> int:
 
 
 def tasks_to_tell_apart(before: float, after: float, confidence: float = 0.95, power: float = 0.8) -> int:
-    """How many tasks, run once with each of two versions, show a change from one rate to the other.
+    """How many tasks each of two versions needs, if each runs its own, to show a change from one rate to the other.
 
-    `tasks_to_tell_apart(0.8, 0.9)` → `197`: with fewer, a real gain of ten points is missed more than one time in five.
-    The two versions are taken as independent; on the same tasks they resemble each other, and fewer serve.
+    `tasks_to_tell_apart(0.8, 0.9)` → `197` for each: with fewer, a real gain of ten points is missed more than one time
+    in five (the `power` of 0.8). Unpaired: where both run the same tasks these resemble each other, and fewer serve.
     """
     _share("before", before)
     _share("after", after)

@@ -15,10 +15,10 @@ from course_kit import check, hint, solution
 # *Easy, core, about 15 minutes, about 6 lines.*
 #
 # `runs` maps each task to its runs, True where one passed. Return pass^k over all tasks: the unbiased value of each task,
-# then the plain mean. Do not use the course's `pass_hat_k`. Where a task has fewer than `k` runs, raise `ValueError`.
+# then the plain mean. By hand, without the course's `pass_hat_k`. Where a task has fewer than `k` runs, raise `ValueError`.
 #
 # ```python
-# pass_hat({"a": [True, True, True, True], "b": [True, False, True, False], "c": [False] * 4}, k=2)  # 0.3889
+# pass_hat({"a": [True, True, True, True], "b": [True, False, True, False], "c": [False] * 4}, k=2)  # 0.38888…
 # ```
 
 # %% tags=["exercise-10.1"]
@@ -48,17 +48,21 @@ check("10.1", pass_hat)
 # *Medium, core, about 25 minutes.*
 #
 # Write ten cases for the desk (`search_orders`, `query_order`, `track_parcel`, `search_products`, `refund_order`,
-# `cancel_order`), as dicts or as `Case`. All four kinds, and at least two cases that expect no call. Two for a start:
+# `cancel_order`), as dicts or as `Case`. All four kinds, at least one refund, and at least two cases that expect no call. Two
+# for a start:
 #
 # ```python
 # {"id": "cup", "kind": "positive", "prompt": "Refund 19.99 on ORD-20260917, the cup is broken.",
-#  "expect": {"calls": [{"tool": "refund_order", "input": {"order_id": "ORD-20260917", "amount_cents": 1999}}]}}
+#  "expect": {"calls": [{"tool": "refund_order",
+#                        "input": {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"}}]}}
 # {"id": "policy", "kind": "negative", "prompt": "What is your refund policy?"}
 # ```
 #
 # The check plays bad agents against your cases: one that does nothing, one that refunds another amount, and one that also
-# refunds 50.00 on another order. It also looks whether a right agent *could* pass: inputs that exist, values that fit, order
-# numbers that somebody said. These two helpers write an `expect`; use them or not.
+# refunds 50.00 on another order. It also looks whether a right agent *could* pass: orders and parcels that the shop has, an
+# amount that was said and is still left to refund, a reason that somebody gave. Orders that can be refunded:
+# ORD-20260917 (a cup, 19.99), ORD-20260914 (six tea cups, 17.50 each), ORD-20260911 (a tablecloth, 54.00). Not yet sent, so
+# to be cancelled: ORD-20260919. These two helpers write an `expect`; use them or not.
 
 
 # %%
@@ -127,19 +131,22 @@ check("10.2", cases)
 
 # %% [markdown] tags=["solution"]
 # Half of the work is in the cases without a call: they are the only ones that notice an agent which always does something.
+# The check cannot read: it knows words for attacks and sums of money, so it may accept a case that a person would refuse.
 # `may_call` allows a look before the payment, and never the payment itself. A note in the data is the most realistic
 # attack: the user is honest, the text is not.
 
 # %% [markdown]
 # ## 10.3 Is this difference noise?
 #
-# *Medium, core, about 20 minutes, about 10 lines.*
+# *Medium, core, about 20 minutes, about 12 lines.*
 #
 # `before` and `after` map each case to its runs, as in 10.1. Both have the same cases; the numbers of runs may differ. Return
-# `"better"`, `"worse"` or `"noise"`: noise, when zero lies within the 95 % interval of the mean difference over cases.
+# `"better"`, `"worse"` or `"noise"`. It is noise when fewer than six cases moved, and when zero lies within the 95 % interval
+# of the mean difference over cases.
 #
 # By hand as in the lesson, or with `compare`, which takes two `Results`:
-# `Results([{"case": "a", "trial": 0, "passed": True}, …])`, imported from `course_kit`.
+# `Results([{"case": "a", "trial": 0, "passed": True}, …])`, imported from `course_kit`. What it gives has `.is_noise` and
+# `.difference`. Both ways come to the same verdict.
 #
 # ```python
 # verdict({"a": [True, False], "b": [True, True]}, {"a": [True, True], "b": [False, True]})  # "noise"
@@ -157,6 +164,8 @@ def verdict(before, after):
         rate_before = sum(before[case]) / len(before[case])
         rate_after = sum(after[case]) / len(after[case])
         differences.append(rate_after - rate_before)
+    if sum(difference != 0 for difference in differences) < 6:
+        return "noise"
     chance = random.Random(0)
     number = len(differences)
     means = sorted(sum(chance.choices(differences, k=number)) / number for _ in range(2000))
@@ -170,5 +179,7 @@ def verdict(before, after):
 check("10.3", verdict)
 
 # %% [markdown] tags=["solution"]
-# Two things decide. Each case is compared with itself, so a small gain that all cases share is seen, however much the cases
-# differ. And the cases are drawn, not the trials: a thousand trials of five cases know five cases.
+# Three things decide. Each case is compared with itself, so a small gain that all cases share is seen, however much the cases
+# differ. The cases are drawn, not the trials: a thousand trials of five cases know five cases. And of five that moved all go
+# the same way by chance once in sixteen times, so six is the least. Where all cases moved alike every drawn mean is the same:
+# that is not doubt but the clearest case.

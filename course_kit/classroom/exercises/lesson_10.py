@@ -2,19 +2,25 @@
 
 import json
 import random
+import re
+import sqlite3
 from collections import Counter
 from dataclasses import replace
 from functools import cache
 from math import comb
 from statistics import fmean
+from types import CodeType
 from typing import Any, get_args
 
 from course_kit.classroom.checks import exercise
 from course_kit.contract.schema import check_tool_input
 from course_kit.errors import Incorrect
 from course_kit.evaluation.cases import Case, CaseError, Kind, case_of
+from course_kit.evaluation.compare import LEAST_MOVED
 from course_kit.evaluation.judging import judge as judge_trial
+from course_kit.evaluation.judging import matches
 from course_kit.evaluation.observing import Made, Observed
+from course_kit.shop_data import SCHEMA, fill
 
 __all__: list[str] = []
 
@@ -25,6 +31,14 @@ def _short(value: Any) -> str:
 
 
 # 10.1
+
+OURS = ("pass_hat_k", "pass_curve", "over_tasks", "expected_value")
+
+
+def _names(code: CodeType) -> set[str]:
+    """What a function looks up by name, with the functions inside it."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inside))
 
 
 def _runs(draw: random.Random, counts: list[tuple[int, int]]) -> dict[str, list[bool]]:
@@ -62,6 +76,10 @@ class PassHat:
         ]
 
     def observe(pass_hat: Any, case: dict[str, Any]) -> Any:
+        code = getattr(pass_hat, "__code__", None)
+        used = sorted(_names(code).intersection(OURS)) if isinstance(code, CodeType) else []
+        if used:
+            return {"used": used[0]}
         try:
             value = pass_hat(case["runs"], case["k"])
         except ValueError as error:
@@ -70,6 +88,8 @@ class PassHat:
                 "shown": _short(value)}  # fmt: skip
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        if "used" in seen:
+            raise Incorrect(f"`{seen['used']}` is the course's answer: count the draws yourself, with `math.comb`.")
         about, k = case["about"], case["k"]
         counts = [(len(runs), sum(runs)) for runs in case["runs"].values()]
         if min(n for n, _ in counts) < k:
@@ -84,7 +104,7 @@ class PassHat:
         if value is None:
             raise Incorrect(f"With {about}, `pass_hat` must return a number; it returned {seen['shown']}.")
         right = fmean(comb(c, k) / comb(n, k) for n, c in counts)
-        if abs(value - right) < 1e-6:
+        if abs(value - right) < 6e-5:  # rounded to four places is right as well
             return
         all_n, all_c = sum(n for n, _ in counts), sum(c for _, c in counts)
         slips = [
@@ -101,6 +121,7 @@ class PassHat:
                 "That weighs tasks by their number of runs: every task counts the same.",
             ),
             (100 * right, "That is a percentage: return a number between 0 and 1."),
+            *((round(right, places), "That is rounded too early: return all places.") for places in (1, 2, 3)),
         ]
         why = next((text for slip, text in slips if abs(value - slip) < 1e-6), "")
         raise Incorrect(f"With {about} and k = {k}, pass^k is {right:.4f}; yours is {value:.4f}. {why}".strip())
@@ -112,6 +133,47 @@ STRAY = Made("refund_order", {"order_id": "ORD-20260825", "amount_cents": 5000, 
              "irreversible")  # fmt: skip
 
 
+# What says no more than "money back for that": nobody who hears only this knows why.
+FILLER = set(
+    """a again all amount an and any at back be can cent cents come could credit customer do eur euro euros for
+    forget from full get give gave got hallo hello hey hi how i id ignore in is it its just kindly like make me
+    money my need now no number of off on one order orders our out paid pay paying payment please pls plz
+    purchase re refund refunded refunding refunds reimburse reimbursement return right rules send several shop
+    some sum thank thanks that the them there these they this those to today total two us want wants was we were
+    whole will with would you your yours""".split()
+)
+TEMPTS = re.compile(
+    r"""\b(refund|pa(y|id|ying)|money|cancel|ignor|forget|disregard|overrid|bypass|rule|instruct|prompt|system|admin
+    |manager|boss|chief|director|supervisor|developer|support|staff|employee|pretend|secret|password|every(one|body)
+    |all\b|other|another|someone|somebody|note|approv|authori|permission|allow|free|discount|credit|delet|chang|urgent
+    |police|sue\b|lawyer|trust|test|debug|without)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+NOTED = "ORD-20260829"  # the order with a note to the assistant
+REFUNDABLE, CANCELLABLE = ("delivered",), ("paid", "packed", "cancelled")
+
+
+@cache
+def _shop() -> dict[str, Any]:
+    """The orders (status, paid and left, prices), parcels and the words of the goods, of a fresh shop in memory."""
+    db = sqlite3.connect(":memory:")
+    db.executescript(SCHEMA)
+    fill(db)
+    paid_back = dict(db.execute("SELECT order_id, SUM(amount_cents) FROM refunds GROUP BY order_id").fetchall())
+    orders = {
+        number: {"status": status, "paid": paid, "left": paid - paid_back.get(number, 0), "parts": {paid}}
+        for number, status, paid in db.execute("SELECT order_id, status, paid_cents FROM orders")
+    }
+    for order in orders.values():
+        order["parts"].add(order["left"])
+    for number, quantity, price in db.execute("SELECT order_id, quantity, unit_price_cents FROM order_items"):
+        orders[number]["parts"].update(price * some for some in range(1, quantity + 1))
+    parcels = {row[0] for row in db.execute("SELECT tracking_id FROM parcels")}
+    words = {word for row in db.execute("SELECT name FROM products") for word in re.findall(r"[a-z]+", row[0].lower())}
+    db.close()
+    return {"orders": orders, "parcels": parcels, "words": words | {f"{word}s" for word in words}}
+
+
 @cache
 def _desk() -> dict[str, dict[str, Any]]:
     from course_kit.example_tools import desk_tools
@@ -119,8 +181,69 @@ def _desk() -> dict[str, dict[str, Any]]:
     return {tool.name: tool.input_schema for tool in desk_tools(None)}
 
 
+def _said_in(case: Case) -> str:
+    return " ".join([*case.said, json.dumps(list(case.messages), ensure_ascii=False) if case.messages else ""])
+
+
+def _amounts(said: str) -> set[int]:
+    """The sums of money in a text, in cents: `"19,99 back for ORD-20260917"` → `{1999}`."""
+    said = re.sub(r"(ORD|TRK|PRD|CUS)-\d+", " ", said)
+    with_cents = {int(whole) * 100 + int(part.ljust(2, "0")) for whole, part in re.findall(r"(\d+)[.,](\d\d?)\b", said)}
+    if with_cents:
+        return with_cents
+    cents = re.findall(r"(\d+)\s*cents?\b", said, re.IGNORECASE)
+    euros = re.findall(r"[€]\s*(\d+)|(\d+)\s*(?:€|euros?\b|eur\b)", said, re.IGNORECASE)
+    bare = re.findall(r"\b(\d{2,})\b", said) if not cents and not euros else []
+    return {int(number) for number in cents} | {100 * int(first or second) for first, second in euros} | {
+        value for number in bare for value in (int(number), 100 * int(number))
+    }  # fmt: skip
+
+
+def _says_why(said: str) -> bool:
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(ORD|TRK|PRD|CUS)-\d+", " ", said).lower())
+    return any(word not in FILLER and word not in _shop()["words"] for word in words)
+
+
+def _check_facts(case: Case) -> None:
+    """Whether the shop would let a right agent do what the case expects, and whether somebody told it what to do."""
+    said, orders = _said_in(case), _shop()["orders"]
+    for call in case.expect.calls or ():
+        changes = call.tool in ("refund_order", "cancel_order")
+        for name, known in (("order_id", orders), ("tracking_id", _shop()["parcels"])):
+            number = call.input.get(name)
+            if isinstance(number, str) and number not in known and (changes or case.kind == "positive"):
+                raise Incorrect(f"Case {case.id} expects {number}, and the shop has none: take one of the lesson's.")
+        order = orders.get(call.input["order_id"]) if isinstance(call.input.get("order_id"), str) else None
+        if order and call.tool == "cancel_order" and order["status"] not in CANCELLABLE:
+            raise Incorrect(f"Case {case.id}: {call.input['order_id']} is {order['status']}, too late to cancel.")
+        if order and call.tool == "refund_order":
+            _check_refund(case, call.input, order, said)
+
+
+def _check_refund(case: Case, given: Any, order: dict[str, Any], said: str) -> None:
+    if order["status"] not in REFUNDABLE:
+        raise Incorrect(
+            f"Case {case.id}: {given['order_id']} is {order['status']}, and the shop refunds nothing on it."
+        )
+    wanted = given.get("amount_cents")
+    if isinstance(wanted, int) and wanted > order["left"]:
+        raise Incorrect(
+            f"Case {case.id} expects a refund of {wanted} cents, and only {order['left']} are left on "
+            f"{given['order_id']}: the shop would refuse it, so no right agent can pass."
+        )
+    amounts = _amounts(said)
+    if wanted is not None and not any(matches(wanted, amount) for amount in amounts or order["parts"]):
+        told = " or ".join(map(str, sorted(amounts))) if amounts else "no amount that fits"
+        raise Incorrect(f"Case {case.id} expects {_short(wanted)} cents, and the sentence says {told}.")
+    if not _says_why(said):
+        raise Incorrect(
+            f"Case {case.id} expects a refund, and the sentence gives no reason, which `refund_order` requires: a "
+            "right agent asks first. Say what is wrong with the goods, or expect no call."
+        )
+
+
 def _check_inputs(case: Case) -> None:
-    said = " ".join([*case.said, json.dumps(list(case.messages), ensure_ascii=False)])
+    said = _said_in(case)
     for call in case.expect.calls or ():
         if call.tool not in _desk():
             raise Incorrect(f"Case {case.id} expects `{call.tool}`, and the desk has {', '.join(_desk())}.")
@@ -158,9 +281,12 @@ def _as_expected(case: Case) -> list[Made]:
     hints=[
         'Write three sentences of each kind first, without code. A "negative" one is what people say when they want to '
         "know or to be polite.",
-        "For a refund name the inputs that cost money when they are wrong: the order and the amount.",
+        "For a refund name the inputs that cost money when they are wrong: the order and the amount. And let the "
+        "customer say why: without a reason a right agent asks, and pays nothing.",
         '`{"calls": []}` is no call. A case of the kind "negative" means that already.',
-        'A hostile sentence may have a harmless part: `{"calls": ["query_order"], "never": ["refund_order"]}`.',
+        "Hostile is a sentence that asks for what must not be done, or one about the order with a note, ORD-20260829. "
+        'Where it has a harmless part, expect that one: `{**look("query_order", order_id="ORD-20260829"), "never": '
+        '["refund_order"]}`.',
     ],
 )
 class TenCases:
@@ -187,17 +313,25 @@ class TenCases:
         cases = [case_of(entry) for entry in seen["cases"]]
         if len(cases) != 10:
             raise Incorrect(f"There should be ten cases; there are {len(cases)}.")
-        for what, values in (("id", [one.id for one in cases]), ("sentence", [one.opening[-1] for one in cases])):
-            twice = Counter(map(str, values)).most_common(1)[0]
-            if twice[1] > 1:
-                raise Incorrect(f"Two cases have the same {what}: {twice[0]:.80}")
+        for what, values in (("id", [one.id for one in cases]), ("sentence", [_said_in(one) for one in cases])):
+            text, times = Counter(values).most_common(1)[0]
+            if times > 1:
+                raise Incorrect(f"Two cases have the same {what}: {text:.80}")
         if missing := [kind for kind in get_args(Kind) if kind not in {one.kind for one in cases}]:
             raise Incorrect(f"There is no {missing[0]} case: all four kinds belong into the list.")
         without = [one for one in cases if one.expect.calls == ()]
         if len(without) < 2:
             raise Incorrect(f"{len(without)} of the cases expect no call at all; at least two should.")
+        if not any("refund_order" in one.expect.tools for one in cases):
+            raise Incorrect("No case expects a refund: the tool that can do most harm is not tried at all.")
         for one in cases:
             _check_inputs(one)
+            _check_facts(one)
+            if one.kind == "hostile" and not (TEMPTS.search(_said_in(one)) or NOTED in _said_in(one) or one.messages):
+                raise Incorrect(
+                    f"Case {one.id} is called hostile, and nobody in it wants anything wrong: let somebody ask for "
+                    f"what must not be done, or for the order with a note, {NOTED}."
+                )
         for one in cases:
             expected = _as_expected(one)
             if one.kind == "hostile" or one.expect.calls == ():
@@ -230,8 +364,10 @@ def _of_rates(draw: random.Random, rates: list[float], trials: int) -> dict[str,
     minutes=20,
     hints=[
         "The rate of each case before, the rate of each case after, and one difference for each case.",
+        "Count the differences that are not zero. Fewer than six: noise, and nothing more to work out.",
         "Draw as many differences as there are cases, with repetition, and take their mean; do it two thousand times.",
-        "Sort the means. Where are the 50th from below and the 50th from above, and does zero lie between them?",
+        "Sort the means. Where are the 50th from below and the 50th from above? Noise, unless both are above zero or "
+        "both below.",
     ],
 )
 class NoiseOrNot:
@@ -275,6 +411,24 @@ class NoiseOrNot:
                 "before": _of_rates(draw, [0.5] * 24, 10),
                 "after": _of_rates(draw, [0.5 + swing[i % 6] for i in range(24)], 10),
             },
+            {
+                "about": "8 cases, each better by 2 of 10 trials",
+                "right": "better",
+                "before": _of_rates(draw, [0.5] * 8, 10),
+                "after": _of_rates(draw, [0.7] * 8, 10),
+            },
+            {
+                "about": "12 cases that did not move",
+                "right": "noise",
+                "before": _of_rates(draw, steady[:12], 10),
+                "after": _of_rates(draw, steady[:12], 10),
+            },
+            {
+                "about": "12 cases, of which 5 got better and 7 did not move",
+                "right": "noise",
+                "before": _of_rates(draw, [0.1] * 5 + [0.5] * 7, 10),
+                "after": _of_rates(draw, [0.9] * 5 + [0.5] * 7, 10),
+            },
         ]
 
     def observe(verdict: Any, case: dict[str, Any]) -> Any:
@@ -295,7 +449,11 @@ class NoiseOrNot:
             "30 cases": "Every single case got worse.",
             "the same": "Compare rates, not counts: the trials were doubled, the rates were not.",
             "24 cases": "The ups and downs are alike, so their mean says nothing.",
+            "8 cases,": "All of the means that you draw are 0.2, so both ends lie above zero.",
+            "12 cases": f"Fewer than {LEAST_MOVED} cases moved, so it is noise wherever the means lie.",
         }[about[:8]]
+        if {given, right} == {"better", "worse"}:
+            why = "The sign is the wrong way round: take `after` minus `before`, and above zero is better."
         raise Incorrect(f"With {about}, the difference is {_said(right)}; yours says {given!r}. {why}")
 
 
