@@ -55,7 +55,10 @@ _WHERE = {
     "harness.running": "current_call",
     "harness.spending": "over_budget spent",
     "harness.store": "AlreadyDecided RunStore RunTaken",
+    "harness.repairs": "repair_input",
     "harness.results": "cut_text encode_result envelope",
+    "harness.trace": "Trace",
+    "harness.trace_steps": "tools_hash",
     "harness.tools": "Tool definitions run_tool tool",
     "mock.local": "LocalModel",
     "mock.provider": "MockProvider",
@@ -67,15 +70,18 @@ _WHERE = {
     "example_tools": "desk_tools file_tools get_weather",
     "shop": "open_shop",
     "classroom.approval_panel": "approval_panel",
+    "classroom.broken_traces": "broken_traces",
     "classroom.checks": "check hint solution",
     "classroom.crash": "crash_button",
+    "classroom.decision_trees": "walk",
     "classroom.error_texts": "error_texts recover story",
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
         "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden "
         "plot_growth plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k "
-        "plot_recall plot_recovery plot_similarity plot_speed_up plot_strategies plot_timeline plot_trials show"
+        "plot_recall plot_recovery plot_releases plot_similarity plot_speed_up plot_strategies plot_timeline "
+        "plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.search_box": "search_box",
@@ -83,6 +89,7 @@ _WHERE = {
     "classroom.strict_table": "strict_table",
     "classroom.token_meter": "token_meter",
     "classroom.timeline": "Recorder timeline",
+    "classroom.trace_stepper": "look trace_stepper",
     "classroom.transcript": "transcript",
     "classroom.trials": "trials_and_k",
     "classroom.workbench": "workbench",

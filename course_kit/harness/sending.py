@@ -6,6 +6,7 @@ other providers bring their own function.
 
 import inspect
 import json
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,8 +20,9 @@ def asker(client: Any) -> Callable[[dict[str, Any]], Event]:
     send = _sender(client)
 
     def ask(request: dict[str, Any]) -> Event:
+        begun = time.perf_counter()
         try:
-            return _reply(send(request))
+            return _reply(send(request), begun)
         except Exception as error:
             return _lost(error)
 
@@ -32,9 +34,10 @@ def async_asker(client: Any) -> Callable[[dict[str, Any]], Awaitable[Event]]:
     send = _sender(client)
 
     async def ask(request: dict[str, Any]) -> Event:
+        begun = time.perf_counter()
         try:
             message = send(request)
-            return _reply(await message if inspect.isawaitable(message) else message)
+            return _reply(await message if inspect.isawaitable(message) else message, begun)
         except Exception as error:
             return _lost(error)
 
@@ -49,7 +52,7 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
     raise TypeError(f"`client` is {type(client).__name__}: give an anthropic client or a function request -> message.")
 
 
-def _reply(message: Any) -> Event:
+def _reply(message: Any, begun: float) -> Event:
     if inspect.iscoroutine(message):
         message.close()
         raise TypeError("This client is to be awaited: call `await run_agent_async(...)` instead of `run_agent(...)`.")
@@ -57,7 +60,7 @@ def _reply(message: Any) -> Event:
         message = message.to_dict(mode="json")
     if not (isinstance(message, dict) and message.keys() >= {"content", "stop_reason"}):
         raise TypeError(f"The model's reply is {message!r:.80}: a message has `content` and `stop_reason`.")
-    return {"event": "reply", "message": message}
+    return {"event": "reply", "message": message, "seconds": round(time.perf_counter() - begun, 4)}
 
 
 def _lost(error: Exception) -> Event:

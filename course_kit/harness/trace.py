@@ -1,16 +1,20 @@
-"""What a run did, event by event.
+"""What a run did, event by event, and the same as rows that answer questions.
 
 Events are plain JSON: `reply` (a message of the model), `lost` (a reply that never arrived whole), `decision` (what a
 person said about a call), `started` (a call begins), `result` (one `tool_result`), `resume` (a stored run is taken up
-again), `stop` (the reason). What to look for in them is the subject of lesson 12.
+again), `stop` (the reason). A `Trace` shows them; `steps()` reads them (`trace_steps.py`), `to_jsonl()` and `export()`
+write what may leave the house (`trace_export.py`), `to_spans()` hands them to OpenTelemetry (`trace_spans.py`).
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from course_kit.contract.messages import content_blocks, text_of, tool_use_blocks
+
+if TYPE_CHECKING:
+    from .trace_steps import Step
 
 __all__ = ["Event", "Trace"]
 
@@ -28,7 +32,7 @@ class Trace:
         """`"2 model calls, 1 tool call, 913 input and 84 output tokens"`"""
         replies = [event["message"] for event in self.events if event["event"] == "reply"]
         calls = sum(event["event"] == "result" for event in self.events)
-        tokens = [sum(_tokens(message, kind) for message in replies) for kind in ("input", "output")]
+        tokens = [sum(tokens_of(message, kind) for message in replies) for kind in ("input", "output")]
         return (
             f"{_count(len(replies), 'model call')}, {_count(calls, 'tool call')}, "
             f"{tokens[0]} input and {tokens[1]} output tokens"
@@ -40,9 +44,29 @@ class Trace:
         shown = [event for event in self.events if event["event"] != "started" or event["tool_use_id"] not in done]
         return "\n".join(f"{number:>3}  {_line(event)}" for number, event in enumerate(shown, 1))
 
-    def to_jsonl(self) -> str:
-        """One JSON object a line."""
-        return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
+    def steps(self, trace_id: str | None = None) -> "list[Step]":
+        """A row for each question to the model, with the calls that it led to."""
+        from .trace_steps import steps_of
+
+        return steps_of(self, trace_id)
+
+    def to_jsonl(self, *, raw: bool = False) -> str:
+        """The events, one JSON object a line, with personal data and secrets masked; `raw=True` leaves them in."""
+        from .trace_export import masked
+
+        return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in masked(self.events, raw))
+
+    def export(self, inputs: Literal["masked", "digest", "raw"] = "masked", trace_id: str | None = None) -> str:
+        """The steps for a log, one JSON object a line, inputs masked, as a digest, or raw; results only by size."""
+        from .trace_export import rows
+
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(self, inputs, trace_id))
+
+    def to_spans(self, tracer: Any = None, **options: Any) -> int:
+        """Hand the run to OpenTelemetry; returns the number of spans. See `trace_spans.py`."""
+        from .trace_spans import to_spans
+
+        return to_spans(self, tracer, **options)
 
 
 def _line(event: Event) -> str:
@@ -52,7 +76,7 @@ def _line(event: Event) -> str:
             return f"reply   {message['stop_reason']}  {calls or _short(text_of(message))}"
         case {"event": "result", "result": result}:
             kind = "error " if result.get("is_error") else "result"
-            return f"{kind}  {result['tool_use_id']}  {_short(_text(result))}"
+            return f"{kind}  {result['tool_use_id']}  {_short(text_of_result(result))}"
         case {"event": "started", "tool_use_id": id}:
             return f"started {id}"
         case {"event": "decision", "tool_use_id": id, "decision": decision}:
@@ -66,11 +90,13 @@ def _line(event: Event) -> str:
     return json.dumps(event)
 
 
-def _text(result: Mapping[str, Any]) -> str:
+def text_of_result(result: Mapping[str, Any]) -> str:
+    """What a result says in text: `"(no output)"` where it says nothing."""
     return text_of({"content": content_blocks(result)}) or "(no output)"
 
 
-def _tokens(message: Mapping[str, Any], kind: str) -> int:
+def tokens_of(message: Mapping[str, Any], kind: str) -> int:
+    """The tokens of a reply, `"input"` (those of the cache among them) or `"output"`."""
     usage = message.get("usage") or {}
     if kind == "output":
         return usage.get("output_tokens") or 0
