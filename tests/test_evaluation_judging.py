@@ -125,8 +125,19 @@ def test_an_unknown_matcher_is_named():
 # The state of the world
 
 
+OPEN: list[sqlite3.Connection] = []
+
+
+@pytest.fixture(autouse=True)
+def closed_databases():
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 def refunded(*cents):
     db = sqlite3.connect(":memory:")
+    OPEN.append(db)
     db.execute("CREATE TABLE refunds (cents INTEGER)")
     db.executemany("INSERT INTO refunds VALUES (?)", [(one,) for one in cents])
     return db

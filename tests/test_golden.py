@@ -70,7 +70,7 @@ def bad_morning(interface: str) -> Mock:
             return mock
         [wanted] = [block for block in reply["content"] if block["type"] == "tool_use"]
         wish = wanted["input"]
-        record = {"payment": "PAY-4821", "order": wish["order_id"], "refund_cents": wish["amount_cents"]}
+        record = {"payment": "PAY-4821", "refund_cents": wish["amount_cents"]}
         failed = failures.pop() if failures else False
         messages.append({"role": "user", "content": [tool_result(wanted["id"], json.dumps(record), is_error=failed)]})
 

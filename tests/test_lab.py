@@ -221,6 +221,7 @@ def test_ctrl_c_ends_jupyterlab_without_a_traceback(course, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background ignores it
         "from pathlib import Path; from course_kit import lab; "
         f"lab.start(Path({str(course.mine)!r}), Path({str(course.shipped)!r}), port={port}, browser=False)"
     )

@@ -94,6 +94,33 @@ def test_ids_depend_on_seed_and_request_alone():
     assert len({*ids(0, "a"), *ids(1, "a"), *ids(0, "b")}) == 6
 
 
+NAMED = {"type": "function", "function": {"name": "add"}}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    ("fields", "finish"),
+    [
+        ({}, "tool_calls"),
+        ({"tool_choice": "auto"}, "tool_calls"),
+        ({"tool_choice": "required"}, "tool_calls"),
+        ({"tool_choice": NAMED}, "stop"),
+        ({"tool_choice": NAMED, "stop_reason": "max_tokens"}, "length"),
+    ],
+)
+def test_a_call_of_a_function_named_by_tool_choice_ends_with_stop(fields, finish, streamed):
+    fields = dict(fields)
+    told = {"stop_reason": fields.pop("stop_reason")} if "stop_reason" in fields else {}
+    draft = Draft([call("add", a=1)], fields=told)
+    if streamed:
+        chunks = list(chat(Mock([draft]), stream=True, **fields))
+        assert chunks[-1].choices[0].finish_reason == finish
+        assert any(chunk.choices[0].delta.tool_calls for chunk in chunks)
+    else:
+        [choice] = chat(Mock([draft]), **fields).choices
+        assert (choice.finish_reason, len(choice.message.tool_calls)) == (finish, 1)
+
+
 @pytest.mark.parametrize(
     ("fields", "finish", "status"),
     [

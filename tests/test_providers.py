@@ -89,6 +89,18 @@ def test_the_refund_conversation(connect, tmp_path):
     ]
 
 
+@EVERY
+def test_a_call_of_a_tool_named_by_the_choice_is_no_end_of_the_turn(connect):
+    """Chat Completions ends such a call with `stop`; the calls decide."""
+    mock = Mock([call("add", a=1)])
+    client = connect(mock)
+    send = client if callable(client) else lambda request: client.messages.create(**request).to_dict()
+    body = {"model": "claude-opus-5", "max_tokens": 99, "messages": [{"role": "user", "content": "Add."}]}
+    tools = [{"name": "add", "input_schema": {"type": "object", "properties": {}}}]
+    reply = send({**body, "tools": tools, "tool_choice": {"type": "tool", "name": "add"}})
+    assert (reply["stop_reason"], [block["type"] for block in reply["content"]]) == ("tool_use", ["tool_use"])
+
+
 QUESTIONS = [
     STORY,
     "Where is the parcel of order ORD-20260917, and what is its status?",

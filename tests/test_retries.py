@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -459,7 +460,7 @@ def test_two_at_once_do_it_once(keys):
 
 def test_the_constraint_is_the_stores_own(keys):
     keys.once("k", INPUT, lambda: 1)
-    with sqlite3.connect(keys.path) as db, pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+    with closing(sqlite3.connect(keys.path)) as db, pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
         db.execute("INSERT INTO idempotency_keys VALUES ('k', '', '', NULL)")
 
 

@@ -915,3 +915,17 @@ def fits(kind, value):
 @cache
 def adapter_of(kind):
     return TypeAdapter(kind)
+
+
+@pytest.mark.parametrize(
+    ("shape", "topic", "says"),
+    [
+        ("openai_chat", "stop signal", '`"stop"` where `tool_choice` names the function (as reported)'),
+        ("anthropic", "strict", "24 optional inputs in all strict tools together"),
+        ("openai_responses", "strict", "optional inputs become required"),
+        ("openai_responses", "order", "(as reported)"),
+        ("openai_responses", "must go back unchanged", "unless `previous_response_id`"),
+    ],
+)
+def test_the_table_says_what_is_bounded_or_only_reported(shape, topic, says):
+    assert says in DIFFERENCES[topic][SHAPES.index(shape)]

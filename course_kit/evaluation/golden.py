@@ -271,6 +271,6 @@ def _lines(number: int, step: Mapping[str, Any]) -> Iterable[str]:
     yield f"step {number}  stops    {step['stop']}"
 
 
-def _cut(line: str, width: int = 100) -> str:
+def _cut(line: str, width: int = 112) -> str:
     line = " ".join(line.split("\n"))
     return line if len(line) <= width else line[: width - 1] + "…"

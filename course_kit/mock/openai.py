@@ -92,7 +92,7 @@ class OpenAIInterfaces:
             )
         exchange.reply = message
         if chat:
-            reply = chat_reply_to(message, created=CREATED, raw_inputs=raw_inputs).value
+            reply = chat_reply_to(message, created=CREATED, raw_inputs=raw_inputs, request=body).value
             reply["id"] = "chatcmpl-" + message["id"].partition("_")[2]
         else:
             reply = responses_reply_to(message, created=CREATED, raw_inputs=raw_inputs, request=body).value

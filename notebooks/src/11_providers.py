@@ -12,8 +12,9 @@
 # - **name** what differs between providers, and which differences no error will tell you,
 # - **read** another provider's failure by its status and its flags, never by its words.
 #
-# About 75 minutes. Lesson 01 is needed beforehand; lessons 03 to 05 help. The `openai` and `mcp` packages are used: they
-# come with the course's extras, and where one is missing a sentence says what to install.
+# About 90 minutes; a good place for a break is before "What differs". Lesson 01 is needed beforehand; lessons 03 to 05
+# help. The `openai` and `mcp` packages are used: they come with the course's extras, and where one is missing a sentence
+# says what to install.
 
 # %% tags=["setup"]
 import json
@@ -30,8 +31,8 @@ quiz("11.recall")
 # ## One definition
 #
 # A tool is yours, not a provider's. So define it once, in a form that says all *you* know of it: the **canonical
-# definition**. Two of the fields below no model reads: what a call does to the world (`effect`) and how long you wait for
-# it, in seconds (`timeout`). A third, `idempotent`, says whether a call may be made twice; left out, it is False.
+# definition**. Three of the fields below are for your own code, not for a model: what a call does to the world (`effect`),
+# whether the same call may be made twice without harm (`idempotent`), and how many seconds you wait for it (`timeout`).
 
 # %% tags=["item-11.1"]
 REFUND = Definition(
@@ -49,13 +50,14 @@ REFUND = Definition(
         "additionalProperties": False,
     },
     effect="irreversible",
+    idempotent=True,  # the payment house pays an order once, however often it is asked
     timeout=20.0,
 )
 
 # %% [markdown]
 # An **adapter** turns your form into a provider's and back. For definitions the work is small. Here are five shapes of the
 # same tool: the keys it has there, and what had no place. (Gemini's shape is taken from recorded traffic; the course has
-# no client for it.) **Guess first:** who has a place for `effect` or `timeout`?
+# no client for it.) **Guess first:** who has a place for the three fields of your own?
 
 # %%
 for shape in ("anthropic", "openai_chat", "openai_responses", "gemini", "mcp"):
@@ -65,19 +67,23 @@ for shape in ("anthropic", "openai_chat", "openai_responses", "gemini", "mcp"):
 
 # %% [markdown]
 # Chat Completions wraps all of it into `function`; elsewhere the definition lies flat. The schema is called
-# `input_schema`, `parameters`, `parametersJsonSchema` or `inputSchema`. Responses always gets the word `strict`: left
-# out, that server tries strict mode by itself.
+# `input_schema`, `parameters`, `parametersJsonSchema` or `inputSchema`.
 #
-# The extra fields stay on your side. Only MCP has something like them, `annotations`, and they are hints of a stranger.
+# In Responses' shape stands `strict: False`. In **strict mode** the server forces the model's inputs into the schema
+# (lesson 03). Leave the word out, and Responses makes the schema strict where it can, by its own documentation (2026):
+# every input becomes required, your optional ones too. So our adapter always says it.
+#
+# Only MCP has places for `effect` and `idempotent`: its `annotations`, a server's hints about its own tools. On the
+# receiving side they are the word of a stranger.
 
 # %% tags=["quiz"]
 quiz("11.1")
 
 # %% [markdown]
-# ## The fixture: a question, a tool, a loop
+# ## A question, a tool, a loop
 #
-# A provider's way of writing definitions, calls and results is its **shape**. To compare shapes, everything else must be
-# the same: the question, the definitions, and tools that behave alike each time. That everything is our **fixture**.
+# A provider's way of writing definitions, calls and results is its **shape**. To compare shapes, all the rest must stay
+# the same: the question, the definitions, and a tool that behaves alike in each run. Testers call that a **fixture**.
 #
 # Our refunds go through a payment house. It answers each attempt with its *record of the payment*, and says by a flag
 # whether the attempt failed. On a bad morning the first attempt fails, and nothing is paid.
@@ -86,22 +92,24 @@ quiz("11.1")
 # %%
 class PaymentHouse:
     def __init__(self, failures=0):
-        self.failures, self.paid = failures, []
+        self.failures, self.attempts, self.paid = failures, 0, {}
 
     def refund(self, call):
         """Answer one `tool_use` block with its `tool_result`."""
-        wanted = call["input"]
-        record = {"payment": "PAY-4821", "order": wanted["order_id"], "refund_cents": wanted["amount_cents"]}
-        failed = self.failures > 0
-        if failed:
-            self.failures -= 1
-        else:
-            self.paid.append(wanted["amount_cents"])
-        return tool_result(call["id"], json.dumps(record), is_error=failed)
+        order, cents = call["input"]["order_id"], call["input"]["amount_cents"]
+        self.attempts += 1
+        failed = self.attempts <= self.failures
+        if not failed:
+            self.paid.setdefault(order, cents)  # an order that is paid already stays as it is
+        record = json.dumps({"payment": "PAY-4821", "refund_cents": cents})
+        return tool_result(call["id"], record, is_error=failed)
 
 
 # %% [markdown]
-# Note that the record reads alike in both cases; only `is_error` tells them apart. Many services are like that.
+# Note that the record reads alike in both cases; only `is_error` tells them apart. Some services are like that.
+#
+# Two things make a second attempt safe here. The flag means "nothing was paid", not "nobody knows". And the order's number
+# is a key (lesson 09): an order is paid once. Without them, a refund that failed is a case for a person.
 #
 # The loop is lesson 01's. All it needs from a provider is one function: `send(request)` returns a message. Request and
 # message are in the shape of the Messages API, whoever answers.
@@ -164,28 +172,36 @@ def chat_messages(message):
             results.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": block["content"]})
     if message["role"] == "user":
         return results
-    return [{"role": "assistant", "content": said, **({"tool_calls": calls} if calls else {})}]
+    turn = {"role": "assistant", "content": said}
+    if calls:
+        turn["tool_calls"] = calls
+    return [turn]
 
 
 # %% [markdown]
-# And back: the reply's `finish_reason` becomes our `stop_reason`, the string becomes an object again.
+# And back: the text of each call's arguments becomes an object again. Our `stop_reason` follows from whether there are
+# calls; why not from their word `finish_reason`, you will see later.
 
 
 # %%
 def message_from(completion):
-    choice = completion["choices"][0]
-    said, calls = choice["message"].get("content"), choice["message"].get("tool_calls") or []
-    content = [{"type": "text", "text": said}] if said else []
+    said = completion["choices"][0]["message"]
+    content = []
+    if said.get("content"):
+        content.append({"type": "text", "text": said["content"]})
+    calls = said.get("tool_calls") or []
     for call in calls:
         inputs = json.loads(call["function"]["arguments"])
         content.append({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": inputs})
-    reasons = {"tool_calls": "tool_use", "stop": "end_turn"}
-    return {"role": "assistant", "content": content, "stop_reason": reasons[choice["finish_reason"]]}
+    return {"role": "assistant", "content": content, "stop_reason": "tool_use" if calls else "end_turn"}
 
 
 # %% [markdown]
-# `send` is then three steps: there, ask, back. `openai_client()` is a client of the real `openai` SDK, with the mock behind
-# it: the same simulated model, but OpenAI's paths, rules and error texts.
+# `send` is then three steps: convert, ask, convert back. `openai_client()` is a client of the real `openai` SDK, with the
+# mock behind it: the same simulated model, but OpenAI's paths, rules and error texts.
+#
+# `definition_to` also takes a definition in Anthropic's shape, as it stands in `tools`. And `model` still names a Claude:
+# the mock takes any name, a real endpoint wants one of its own.
 
 
 # %%
@@ -223,17 +239,18 @@ runs = {}
 for name, connect in {"Messages": by_messages, "Chat, by hand": by_hand}.items():
     mock, house = MockProvider(), PaymentHouse(failures=1)
     said = talk(connect(mock), house)[-1]["content"][0]["text"]
-    runs[name] = {"said": said, "paid": house.paid, "requests": mock.requests}
+    runs[name] = {"said": said, "house": house, "requests": mock.requests}
     print(f"{name:14} {said}")
 
 print("the same answer:", runs["Messages"]["said"] == runs["Chat, by hand"]["said"])
 
 # %% [markdown]
-# Letter for letter the same. A test that compares final answers passes; so does a person who reads them. And the money?
+# Letter for letter the same. A test that compares final answers passes; so does a person who reads them. And the attempts,
+# and the money?
 
 # %%
 for name, run in runs.items():
-    print(f"{name:14} paid {run['paid']}")
+    print(f"{name:14} attempts {run['house'].attempts}, paid {run['house'].paid}")
 
 # %% [markdown]
 # One customer has the money. The other has been told so, and has nothing.
@@ -257,8 +274,16 @@ kept = golden(runs["Messages"]["requests"])
 print(kept)
 
 # %% [markdown]
-# Three steps: a call, an error and a second call, a result and an answer. Now the run by hand, against it. **Read the
-# first line before the others;** what comes behind it is consequence.
+# Three steps: a call; an error and a second call; a result and an answer. A diff names the fields of a step:
+#
+# | field | what it is | printed above as |
+# |---|---|---|
+# | `tools`, `choice`, `system` | what was sent along; definitions as a short digest | (not printed) |
+# | `given` | the blocks that were new to the model | `reads` |
+# | `calls`, `said`, `stop` | what it did | `call 1`, `says`, `stops` |
+# | `echo` | its last turn, where it came back to it changed | (not printed) |
+#
+# Now the run by hand, against it. **Read the first line before the others;** what comes behind it is consequence.
 
 # %%
 by_hand_trace = golden(runs["Chat, by hand"]["requests"])
@@ -278,26 +303,25 @@ print(diff_golden(kept, by_hand_trace))
 # | the first line is about | look at |
 # |---|---|
 # | `tools`, `choice`, `system` | what was sent along: a definition, a prompt was edited |
-# | the text of a result in `given` | the tool, or the data behind it: it answered otherwise |
-# | a flag, an id or a missing block in `given`, or `echo` (the model's turn came back changed) | the adapter |
+# | a flag, an id or a missing block in `given`, or `echo` | the adapter |
+# | the text of a result in `given` | the tool's own log. Did it return this text? Then the tool, or the data behind it. Another? Then the adapter |
 # | `stop`, `calls` or `said`, with nothing read before it that differs | the model |
 
 # %% [markdown]
 # ### Mend it
 #
 # A shape without an error flag has one place left to say it: the text. This course puts the line `is_error: true` ahead
-# of it, and the mock's model reads that line as the flag. (A real model reads words. That is one more reason for lesson
-# 04's rule: an error text says by itself that it is one.)
+# of it.
 
 
 # %%
-def mended_messages(message):
+def mended_messages(message, line="is_error: true\n"):
     if isinstance(message["content"], str):
         return [message]
     blocks = []
     for block in message["content"]:
         if block.get("is_error"):
-            block = {**block, "content": "is_error: true\n" + block["content"]}
+            block = {**block, "content": line + block["content"]}
         blocks.append(block)
     return chat_messages({**message, "content": blocks})
 
@@ -307,12 +331,49 @@ talk(by_hand(mock, convert=mended_messages), house)
 print(diff_golden(kept, golden(mock.requests)), "| paid:", house.paid)
 
 # %% [markdown]
+# No difference. What does that prove? **Guess** what comes of another line, one that any person would understand:
+
+
+# %%
+def worded_messages(message):
+    return mended_messages(message, line="ERROR: payment failed, nothing was paid. ")
+
+
+mock, house = MockProvider(), PaymentHouse(failures=1)
+talk(by_hand(mock, convert=worded_messages), house)
+print("paid:", house.paid)
+print("\n".join(str(one) for one in diff_golden(kept, golden(mock.requests)).differences[:3]))
+
+# %% [markdown]
+# No second attempt. The line `is_error: true` is a private agreement of this course: our adapters write it, and both the
+# simulated model and `golden` read it as the flag. So "no difference" proves that our line arrives. It does not prove that
+# a real model heeds it, or that it would miss the plain words; models are trained on words. Use both, line and words
+# (lesson 04), and measure with your model (lesson 10).
+#
+# Note the first line of the diff: it is about a text, and the adapter wrote it. The tool's log would have told.
+
+# %% [markdown]
 # ### The adapters of the package
 #
-# Ours is still a toy. It would fail on an image, on a reply that was cut, on arguments that are no JSON. The package has
-# adapters that know these: `openai_chat(client)` and `openai_responses(client)` are `send` functions, for this loop and
-# for `run_agent` alike. Here is the third interface, and all five runs in one picture. **At which call does a run leave
-# the golden one?**
+# Ours is still a toy. Here are three messages that are legal in our shape. **Guess** what is left of each:
+
+# %%
+from course_kit import assistant, user
+
+one = {"type": "text", "text": "One moment."}
+two = {"type": "text", "text": "Where is it?"}
+print(chat_messages(user([one])))
+print(chat_messages(user([tool_result("call_1", "paid"), one])))
+print(chat_messages(assistant([one, two])))
+
+# %% [markdown]
+# A user's message vanished, a user's words behind a result, and the first of two texts, each without a sound. And `by_hand` never
+# sends `max_tokens` or `tool_choice`, and takes a reply that was cut for a whole one.
+#
+# The package's adapters carry these: `openai_chat(client)` and `openai_responses(client)` are `send` functions, for this
+# loop and for `run_agent` alike; `model="…"` puts a name of theirs in place of ours. What they cannot carry stands in
+# their `lost`. Here is the third interface, and all five runs in one picture. **At which call does a run leave the golden
+# trace?**
 
 # %%
 from course_kit import openai_chat, openai_responses
@@ -376,13 +437,14 @@ from course_kit import differences_table
 Markdown(differences_table("anthropic", "openai_chat", "openai_responses"))
 
 # %% [markdown]
-# Tutorials that say `parameters`, role `tool` or `finish_reason` speak Chat Completions.
+# Tutorials that say `parameters`, role `tool` or `finish_reason` speak Chat Completions. "As reported" means: not in the
+# documentation, seen by others; the mock does it.
 #
 # A difference is remembered best by running into it. `ASK` has the three interfaces (the SDKs' own methods), `BODY` one
 # legal conversation in each shape: a question, a call, its result.
 
 # %%
-from course_kit import assistant, request_to, tool_use, user
+from course_kit import request_to, tool_use
 
 mock = MockProvider()
 anthropic_sdk, openai_sdk = mock.client(), mock.openai_client()
@@ -402,15 +464,18 @@ BODY = {shape: request_to(shape, whole).value for shape in ASK}
 # strict schemas are as recorded or reported. Its other words the mock makes in the API's manner: trust the status, not
 # the sentence.)
 
-
 # %%
+from textwrap import shorten
+
+
 def probe(shape, **changes):
+    body = BODY[shape] | changes
     try:
-        ASK[shape](**{**BODY[shape], **changes})
+        ASK[shape](**body)
         print(f"{shape:17} 200")
     except Exception as error:
         said = error.response.json()["error"]["message"]
-        print(f"{shape:17} {error.status_code} {said[:170]}")
+        print(f"{shape:17} {error.status_code} {shorten(said, 280, placeholder=' …')}")
 
 
 # %% [markdown]
@@ -433,46 +498,42 @@ for shape, key in KEY.items():
     probe(shape, **{key: [asked, called, between, answered]})
 
 # %% [markdown]
-# Responses pairs calls and outputs by id wherever they stand. The others want the result at once. Without any result all
-# three refuse, each in its own words (these are recorded):
-
-# %%
-for shape, key in KEY.items():
-    asked, called, answered = BODY[shape][key]
-    probe(shape, **{key: [asked, called, between]})
-
-# %% [markdown]
-# Three texts for one mistake. Code that looks for "tool_result blocks" in a message is blind on two of three interfaces.
+# The others want the result at once. Responses pairs calls and outputs by id wherever they stand: so it is reported, not
+# documented, and servers that copy the interface may be stricter.
 #
-# **Ids.** A call of Responses has *two* ids. The pairing one is `call_id`. Here somebody takes the other:
+# **Ids.** A call of Responses has *two* ids, its own and the one that pairs it:
 
 # %%
 reply = ASK["openai_responses"](model=DEFAULT_MODEL, input=STORY, tools=flat)
 [item] = reply.output
-print(item.type, "| id", item.id[:3] + "…", "| call_id", item.call_id[:5] + "…")
-output = {"type": "function_call_output", "call_id": item.id, "output": "paid"}
-probe("openai_responses", input=[between, item.to_dict(), output])
+print(item.type)
+print("id      ", item.id)
+print("call_id ", item.call_id)
 
 # %% [markdown]
-# **Inputs.** Here an object, there a string of JSON. And a string can be broken: parse it with care, and send what does not
-# parse back as an error (lesson 04).
+# Somebody answers with the wrong one of them; then somebody loses the call and keeps the answer. **Guess** the two texts.
 
 # %%
-asked, called, answered = BODY["openai_chat"]["messages"]
-[call] = called["tool_calls"]
-as_object = {**call, "function": {"name": "refund_order", "arguments": wish["input"]}}
-probe("openai_chat", messages=[asked, {**called, "tool_calls": [as_object]}, answered])
+wrong = {"type": "function_call_output", "call_id": item.id, "output": "paid"}
+probe("openai_responses", input=[user(STORY), item.to_dict(), wrong])
+probe("openai_responses", input=[user(STORY), wrong])
 
 # %% [markdown]
-# **Switches.** The parallel switch is a field of the request there, and sits inside `tool_choice` here. `any` is called
-# `required` there.
+# The wrong id is two mistakes at once: a call without output, and an output without call. Which of the two texts you get
+# first is uncertain; look for both. Neither speaks of "tool_result blocks", as Anthropic's does: code that looks for those
+# words is blind here.
+#
+# **Inputs.** Messages has an object, OpenAI a string of JSON. A string can be broken: parse it with care, and send what does
+# not parse back as an error (lesson 04).
+#
+# **Switches.** OpenAI has the parallel switch as a field of the request, Anthropic inside `tool_choice`. And what Anthropic
+# calls `any` is `required` at OpenAI. (`extra_body` is how an SDK sends a field that it does not know itself.)
 
 # %%
 probe("anthropic", extra_body={"parallel_tool_calls": False})
 probe("openai_chat", parallel_tool_calls=False)
 probe("openai_chat", extra_body={"disable_parallel_tool_use": True})
 probe("openai_chat", tool_choice={"type": "any"})
-probe("openai_chat", tool_choice="required")
 
 # %% [markdown]
 # **Strict.** Each provider takes its own part of JSON Schema (lesson 03). Anthropic refuses `minimum`. OpenAI takes it, but
@@ -489,18 +550,27 @@ for shape in ASK:
 # %% [markdown]
 # ### Loud and silent differences
 #
-# All of these were *loud*: a 400 at the first try, in development. The error flag was *silent*. So is the **stop signal**.
-# Here are two replies with a call in them. What would a loop do that waits for a special word?
+# The refusals above were *loud*: a 400 at the first try, in development. The error flag was *silent*. So is the **stop
+# signal**. Here are three replies, each with a call in it; the second was told by name which function to call. What would a loop do
+# that waits for a special word?
 
 # %%
-told = ASK["openai_chat"](model=DEFAULT_MODEL, messages=[user(STORY)], tools=nested)
-print("chat      ", told.choices[0].finish_reason)
+named = {"type": "function", "function": {"name": "refund_order"}}
+told = {"model": DEFAULT_MODEL, "messages": [user(STORY)], "tools": nested}
+for choice in ("auto", named):
+    answer = ASK["openai_chat"](**told, tool_choice=choice).choices[0]
+    print("chat      ", answer.finish_reason, "| calls:", len(answer.message.tool_calls))
 print("responses ", reply.status, "| items:", [item.type for item in reply.output])
 
 # %% [markdown]
-# `completed` sounds like the end, and a call stands beside it, unanswered. Responses has no word for "now run the tools":
-# look at the items. (Gemini, too, says `STOP` and brings a `functionCall`.) "Read the stop reason first" is therefore a
-# rule for Messages and Chat Completions, not for every interface.
+# `stop` and `completed` sound like the end, and a call stands beside each, unanswered. Responses has no word for "now run
+# the tools". Chat has one and leaves it out where `tool_choice` names a function: OpenAI's staff said so in 2024, and
+# tests with gpt-4o in 2025 saw it; for newer models it is uncertain. (Gemini, too, says `STOP` and brings a call.)
+#
+# So "read the stop reason first" is a rule for Messages. Elsewhere look for calls first, as our `message_from` does,
+# unless the reply was cut (`length`, `incomplete`).
+#
+# A third silence is a **switch left behind**: an adapter that forgets `disable_parallel_tool_use` sends a legal request.
 #
 # Loud differences cost an hour. Silent ones cost refunds; against them you have golden traces.
 
@@ -529,12 +599,16 @@ for shape, sdk in {"anthropic": busy.client(max_retries=0), "openai_chat": busy.
 
 # %% [markdown]
 # 529 is Anthropic's own status; the mock says 503 in OpenAI's place. Both become `OVERLOADED`.
-#
+
+# %% tags=["quiz"]
+quiz("11.5")
+
+# %% [markdown]
 # ### MCP: the tools come from somebody else
 #
 # MCP is no interface to a model. It is how an application asks a server for tools and calls them; to the model, an MCP
-# tool is one more entry of `tools`. Here is a server in this process, told to log nothing. Look at its tool's name. (If
-# `mcp` is missing: `pip install 'course-kit[mcp]'`.)
+# tool is one more entry of `tools`. Here is a server in this process, told to log nothing. (If `mcp` is missing:
+# `pip install 'course-kit[mcp]'`.)
 
 # %%
 from mcp.server.mcpserver import MCPServer
@@ -542,7 +616,7 @@ from mcp.server.mcpserver import MCPServer
 server = MCPServer("payment-house", log_level="CRITICAL")
 
 
-@server.tool(name="payments.refund", description="Refund a broken order. Use when the user asks for money back.")
+@server.tool(description="Refund a broken order. Use when the user asks for money back.")
 def refund(order_id: str, amount_cents: int) -> str:
     if amount_cents > 1999:
         raise ValueError("more than was paid")
@@ -550,58 +624,40 @@ def refund(order_id: str, amount_cents: int) -> str:
 
 
 # %% [markdown]
-# `open_mcp` lists the server's tools and gives them as tools of the harness. The model is asked by Responses; the approver
-# says yes to everything (lesson 06 knows better).
-
-# %%
-from course_kit import open_mcp, run_agent
-
-with open_mcp(server, effect="irreversible") as tools:
-    agent = openai_responses(MockProvider().openai_client())
-    run = run_agent(agent, tools=tools, messages=STORY, approver=lambda call: True)
-print([one.name for one in tools])
-print(run.trace)
-
-# %% [markdown]
-# A dot is legal in MCP and neither at Anthropic's nor at OpenAI's, so the tool was renamed, and its calls find the way
-# back. The rest of the
-# chain is what you know: check, approval, run, result. `effect` is what *you* say of the tool.
-#
-# One more surprise: does an unknown tool end in a protocol error? Ask the server for one. (An MCP client is asynchronous;
-# in a notebook `await` works as it stands.)
+# A call can fail in two ways there: with a *result* whose `isError` is true, or with a **protocol error**, which is no
+# result at all and raises an exception in the client. **Guess** for each: too much money, and a tool that does not exist.
+# (An MCP client is asynchronous; in a notebook `await` works as it stands.)
 
 # %%
 import mcp
 
+too_much = {"order_id": "ORD-20260917", "amount_cents": 90_000}
 async with mcp.Client(server) as client:
-    answer = await client.call_tool("payments.refnd", {})
-print("isError:", answer.is_error, "|", answer.content[0].text)
+    for name in ("refund", "refnd"):
+        answer = await client.call_tool(name, too_much)
+        print(f"{name:7} isError: {answer.is_error} | {answer.content[0].text}")
 
 # %% [markdown]
-# A *result* with `isError`, not an exception: so the Python server does it (mcp 2.3), and for bad arguments as well. That
-# flag is MCP's `is_error`. Whoever converts a result without it makes the mistake of this lesson once more.
-
-# %% tags=["quiz"]
-quiz("11.5")
+# Both are results: so the Python server does it (mcp 2.3; the words of our `ValueError` it keeps to itself). The
+# specification (2025-06-18 and later) lists unknown tools among the protocol errors, with the code -32602, and other
+# servers follow it. A client has to be ready for both.
+#
+# `isError` is MCP's `is_error`. Whoever converts a result without it makes the mistake of this lesson once more.
+# `open_mcp(server)` gives a server's tools to `run_agent`: it carries the flag, turns protocol errors into `ToolError`,
+# and renames what is legal in MCP alone, such as a dot. `effect` and approval are yours to say, whatever the annotations.
 
 # %% [markdown]
 # ## One conversation in every shape
 #
 # Here is the conversation of the bad morning in four shapes, to step through. `≠` stands before what differs, and the
-# marked lines of the JSON are where to look. Choose two shapes and compare. Step 4 is the failed result.
+# marked lines of the JSON are where to look. Choose two shapes and compare. Step 4 is the failed result: **guess** where
+# the error stands in each. (Without a mouse: `print(view.step(4, "anthropic", "openai_responses"))`.)
 
 # %% tags=["item-11.4"]
 from course_kit.classroom.side_by_side import side_by_side
 
 view = side_by_side(talk(by_messages(MockProvider()), PaymentHouse(failures=1)), tools=TOOLS)
 view
-
-# %% [markdown]
-# Without a mouse, `view.step(4)` prints a step, for all shapes or those you name. **Guess before you run:** where does the
-# error stand in each?
-
-# %%
-print(view.step(4, "anthropic", "openai_responses"))
 
 # %% [markdown]
 # ## When it goes wrong
@@ -611,11 +667,12 @@ print(view.step(4, "anthropic", "openai_responses"))
 # | 400 `Missing required parameter: 'tools[0].function'` | A flat definition went to Chat Completions: wrap it in `function`. |
 # | 400 `must be followed by tool messages responding to each 'tool_call_id'` | Chat Completions: one `tool` message per call, right behind the calls. |
 # | 400 `messages with role 'tool' must be a response to a preceeding message` | The assistant's message with `tool_calls` was left out. (The spelling is the API's.) |
-# | 400 `No tool output found for function call` | Responses: an output is missing, or carries the item's `id` instead of `call_id`. |
+# | 400 `No tool output found for function call …` | Responses: an output is missing, or carries the item's `id` instead of `call_id`. |
+# | 400 `No tool call found for function call output with call_id …` | Responses: the call was cut out of the history, or the wrong id again. |
 # | 400 `parallel_tool_calls: Extra inputs are not permitted` | That is the other provider's switch: `disable_parallel_tool_use`, inside `tool_choice`. |
 # | 400 `'required' is required … Missing 'note'` | OpenAI's strict mode: every input required, optional ones nullable. The package's adapters see to it. |
 # | 400 `Unexpected role "tool"` | Chat Completions' messages went to Messages: results are the user's there. |
-# | the agent stops with a call unanswered | Responses or Gemini: look for call items, not for a stop word. |
+# | the agent stops with a call unanswered | Look for calls, not for a stop word: Responses, Gemini, and Chat with a named `tool_choice`. |
 # | an error is reported as a success | The flag was lost. Compare with a golden trace, behind the adapter. |
 # | it works on one provider and picks other tools on the next | Not the adapter: the model. Measure (lesson 10), then the descriptions (lesson 02). |
 #
@@ -653,18 +710,19 @@ print(diff_golden(recorded, golden(seen), ignore=("said",)))
 #
 # Define a tool once; convert it for each provider, and know what stays on your side. Between Messages, Chat Completions and
 # Responses the field names change, and so do the order rules, the strict subset, the error flag and the stop signal. Most
-# differences answer with a 400. Two are silent: the flag and the signal. The final answer shows neither. A golden trace,
-# taken behind the adapter and compared call by call, shows both, and the first line of the diff is the one to read.
+# differences answer with a 400. Three that you met are silent: the lost flag, the stop signal, a switch left behind. The
+# final answer shows none of them. A golden trace, taken behind the adapter and compared call by call, shows where a run
+# parts, and the first line of the diff is the one to read. What the fixture does not exercise it does not show.
 #
 # New words: *adapter*, *canonical definition*, *golden trace*, *MCP*, *shape*. They are in the
 # [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **What changes with the provider?** The field names are the least of it. Order rules differ: results at once here, one
-# > message per call there, anywhere later by `call_id` in Responses. Two of the three have no error flag, one has no stop
-# > signal, and each takes its own strict subset. So my tools have one canonical definition, an adapter for each
-# > interface says what it loses, and golden traces, compared call by call, prove that nothing else changed.
+# > **What changes with the provider?** The field names are the least of it. Order rules differ: results at once with
+# > Anthropic, one message per call in Chat, paired by `call_id` in Responses. OpenAI has no error flag, its stop word does
+# > not always come, and each takes its own strict subset. So my tools have one canonical definition, an adapter for each
+# > interface says what it loses, and golden traces, compared call by call, show the first call at which a run changed.
 #
 # Two answers one hears:
 #

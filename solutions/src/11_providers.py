@@ -37,7 +37,8 @@ from course_kit import check, hint, solution
 # ]
 # ```
 #
-# A result that is no error goes as it is. `message_from(response)` gives a message of ours, `role`, `content` and
+# A result that is no error goes as it is. Every block becomes an item of its own, in the order of the blocks, and your
+# caller's messages stay as they are. `message_from(response)` gives a message of ours, `role`, `content` and
 # `stop_reason`, from a response as a dict. Of such a one only this matters:
 #
 # ```python
@@ -56,10 +57,12 @@ from course_kit import check, hint, solution
 # ]}
 # ```
 #
-# Without a call `stop_reason` is `end_turn`. Where `status` is `incomplete`, it is `max_tokens`, calls or not; the arguments
-# of a call may then be cut off: where they do not parse, keep the text as `input`.
+# Every item becomes a block of its own here, too. Without a call `stop_reason` is `end_turn`. Where `status` is
+# `incomplete`, it is `max_tokens`, calls or not; the arguments of a call may then be cut off: where they do not parse, keep
+# the text as `input`.
 #
-# The check runs conversations through your adapter and compares golden traces.
+# The check gives both functions messages and replies one by one; then it runs conversations through your adapter and
+# compares golden traces.
 
 # %% tags=["exercise-11.1"]
 import json
@@ -122,10 +125,12 @@ check("11.1", {"to_items": to_items, "message_from": message_from})
 #
 # *Easy, core, about 10 minutes.*
 #
-# Four adapters, each with what it was given (`ours`) and what it made of it (`theirs`); in **d** it is the other way round.
-# Each lost or broke one thing. Name the field of *our* shape, one of
+# Six adapters, each with what it was given (`ours`) and what it made of it (`theirs`); in **d** and **e** it is the other way
+# round. Name the field of *our* shape that was lost or broken, one of
 #
-# `"is_error"`, `"tool_use_id"`, `"input"`, `"stop_reason"`, `"description"`, `"disable_parallel_tool_use"`.
+# `"is_error"`, `"tool_use_id"`, `"input"`, `"stop_reason"`, `"description"`, `"disable_parallel_tool_use"`,
+#
+# or `"nothing"`. A name may be right more than once, or never.
 #
 # For example: a `tool` message without the error line, though our result had `is_error: True`, lost `"is_error"`.
 
@@ -162,34 +167,63 @@ ADAPTERS = {
             "stop_reason": "tool_use",
         },
     },
+    "e": {
+        "theirs (Chat Completions)": {
+            "finish_reason": "stop",
+            "message": {
+                "content": None,
+                "tool_calls": [
+                    {"id": "call_5", "type": "function", "function": {"name": "note", "arguments": '{"text": "Hi"}'}}
+                ],
+            },
+        },
+        "ours": {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "call_5", "name": "note", "input": {"text": "Hi"}}],
+            "stop_reason": "end_turn",
+        },
+    },
+    "f": {
+        "ours": {"type": "tool_result", "tool_use_id": "call_8", "content": "closed", "is_error": True},
+        "theirs (Responses)": {
+            "type": "function_call_output",
+            "call_id": "call_8",
+            "output": "is_error: true\nclosed",
+        },
+    },
 }
 
 # %% tags=["exercise-11.2"]
-# Each answer is one of the six names.
+# Each answer is one of the seven words.
 # BEGIN SOLUTION none
 lost_a = "disable_parallel_tool_use"
 lost_b = "tool_use_id"
 lost_c = "is_error"
 lost_d = "stop_reason"
+lost_e = "stop_reason"
+lost_f = "nothing"
 # END SOLUTION
 
 # %%
-check("11.2", {"a": lost_a, "b": lost_b, "c": lost_c, "d": lost_d})
+check("11.2", {"a": lost_a, "b": lost_b, "c": lost_c, "d": lost_d, "e": lost_e, "f": lost_f})
 
 # %% [markdown] tags=["solution"]
 # **a**: the switch is a field of its own there, `parallel_tool_calls: false`. Nobody complains when it is left out. **b**:
 # both texts arrived, and the second lost its id; this one is loud, a 400 that names `call_2`. **c**: Gemini's convention
 # for a failure is the key `error`. **d**: the reply was cut, and the cut is told in `status` alone. The arguments happen to
-# parse, so only the stop reason could have kept the loop from running half a note.
+# parse, so only the stop reason could have kept the loop from running half a note. **e** is the other way round: the word
+# sounds like the end, the call is whole, and the loop leaves it unanswered. **f**: the id has another name, the flag another
+# place, and both are there.
 
 # %% [markdown]
 # ## 11.3 Read a golden diff
 #
 # *Medium, core, about 10 minutes.*
 #
-# Four diffs, each of a run that went otherwise than its golden trace. For each give the step where they part, and what to
+# Five diffs, each of a run that went otherwise than its golden trace. For each give the step where they part, and what to
 # look at first: `"adapter"`, `"definition"`, `"tool"` (it answered otherwise) or `"model"` (it read the same and did
-# something else). An answer is a pair such as `(1, "model")`.
+# something else). Where a result's text differs, the tool's own log of this run stands beneath. An answer is a pair such as
+# `(1, "model")`.
 
 # %%
 DIFFS = {
@@ -200,7 +234,8 @@ step 3  the whole step: golden end_turn, no call, now there is none""",
     "b": """\
 step 2  given.0.content.0.text: golden "{\\"status\\": \\"delivered\\"}", now "{\\"status\\": \\"shipped\\"}"
 step 2  calls.0.name: golden "refund_order", now "track_parcel"
-step 3  given.0.content.0.text: golden "{\\"refund_id\\": \\"RFD-0004\\"}", now "{\\"parcels\\": []}\"""",
+step 3  given.0.content.0.text: golden "{\\"refund_id\\": \\"RFD-0004\\"}", now "{\\"parcels\\": []}"
+log of query_order: returned {"status": "shipped"}""",
     "c": """\
 step 1  tools.track_parcel: golden "51f0c7aa", now "9be21d04"
 step 1  calls.0.name: golden "query_order", now "track_parcel"
@@ -210,6 +245,10 @@ step 2  given.0.content.0.text: golden "{\\"status\\": \\"shipped\\"}", now "{\\
 step 3  calls.0.input.amount_cents: golden 1999, now 19
 step 4  given.0.content.0.text: golden "{\\"paid\\": 1999}", now "{\\"paid\\": 19}"
 step 4  said: golden "19.99 were paid back.", now "0.19 were paid back.\"""",
+    "e": """\
+step 2  given.0.content.0.text: golden "{\\"city\\": \\"Malmö\\"}", now "{\\"city\\": \\"Malm?\\"}"
+step 2  said: golden "It is in Malmö.", now "I do not know this city."
+log of query_address: returned {"city": "Malmö"}""",
 }
 
 # %% tags=["exercise-11.3"]
@@ -218,13 +257,15 @@ look_a = (2, "adapter")
 look_b = (2, "tool")
 look_c = (1, "definition")
 look_d = (3, "model")
+look_e = (2, "adapter")
 # END SOLUTION
 
 # %%
-check("11.3", {"a": look_a, "b": look_b, "c": look_c, "d": look_d})
+check("11.3", {"a": look_a, "b": look_b, "c": look_c, "d": look_d, "e": look_e})
 
 # %% [markdown] tags=["solution"]
 # In **a** the text of the result is the same (it is not in the diff), and its flag is gone: between the tool and the
-# model stands the adapter. In **b** the flag and the ids agree and the text does not: the tool, or the data behind it,
-# answered otherwise, and the model followed. In **c** another definition was sent from the start. In **d** nothing that
+# model stands the adapter. In **b** the flag and the ids agree and the text does not, and the log has the new text: the
+# tool, or the data behind it, answered otherwise, and the model followed. In **e** the log has the golden text: between
+# the tool and the model somebody could not write an ö. In **c** another definition was sent from the start. In **d** nothing that
 # was read differs before step 3: so it is the model, and one trace proves little; run it several times (lesson 10).

@@ -1,12 +1,13 @@
 """Checks of lesson 11: an adapter for Responses that loses nothing, the field that got lost, a golden diff to read."""
 
+import copy
 import json
 import random
 from collections.abc import Callable
 from typing import Any
 
 from course_kit.classroom.checks import exercise
-from course_kit.contract.messages import tool_result
+from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 from course_kit.errors import Incorrect
 
 __all__: list[str] = []
@@ -73,7 +74,28 @@ class AdapterThatLosesNothing:
     def cases(seed: int) -> list[dict[str, Any]]:
         draw = random.Random(f"11.1:{seed}")
         one, two, three = draw.sample(PLACES, 3)
+        ask, ids = {"city": one}, [f"call_{draw.randrange(100, 999)}{letter}" for letter in "ab"]
+        calls = [tool_use(id, "get_weather", {"city": city}) for id, city in zip(ids, (one, two), strict=True)]
+        output = {"type": "function_call", "id": "fc_9", "call_id": ids[0], "name": "get_weather"}
+        output["arguments"] = json.dumps(ask)
+        words, more = (
+            {"type": "message", "content": [{"type": "output_text", "text": said}]} for said in "Hm. So.".split()
+        )
+        good, bad = tool_result(ids[0], f"4 C in {one}"), tool_result(ids[1], f"{two} is closed", is_error=True)
         return [
+            {"about": "a plain question", "messages": [user(f"What of {one}?")]},
+            {"about": "a text, then a call", "messages": [assistant([text("I look."), calls[0]])]},
+            {"about": "a text behind a call", "messages": [assistant([calls[0], text("Wait."), calls[1]])]},
+            {"about": "two texts in a row", "messages": [assistant([text("First."), text("Second.")])]},
+            {"about": "a result and an error", "messages": [assistant(calls), user([good, bad])]},
+            {"about": "a user's words behind a result", "messages": [user([good, text("And hurry.")])]},
+            {"about": "a call in the reply", "output": [output], "content": [calls[0]]},
+            {"about": "two texts in the reply", "output": [words, more], "content": [text("Hm."), text("So.")]},
+            {
+                "about": "a text behind a call in the reply",
+                "output": [output, words],
+                "content": [calls[0], text("Hm.")],
+            },
             {"about": "an answer without a call", "script": ["Ask me about a city."]},
             {"about": "a call behind a text", "script": [[f"Let me see about {one}.", _call(one)], "Done."]},
             {"about": "two calls in one turn", "script": [[_call(one), _call(two)], "Both known."]},
@@ -94,6 +116,13 @@ class AdapterThatLosesNothing:
     def observe(pair: Any, case: dict[str, Any]) -> Any:
         if not isinstance(pair, dict) or not all(callable(pair.get(name)) for name in ("to_items", "message_from")):
             return {"no_pair": _short(pair)}
+        if "messages" in case:
+            given = copy.deepcopy(case["messages"])
+            items = pair["to_items"](given)
+            return {"items": items, "changed": given != case["messages"]}
+        if "output" in case:
+            reply = {"status": "completed", "incomplete_details": None, "output": copy.deepcopy(case["output"])}
+            return {"reply": pair["message_from"](reply)}
         if "cut" in case:
             item = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "get_weather"}
             output = [{**item, "arguments": case["cut"], "status": "incomplete"}]
@@ -106,6 +135,14 @@ class AdapterThatLosesNothing:
         about = case["about"]
         if "no_pair" in seen:
             raise Incorrect(f"Give a dict with both functions, to_items and message_from; it is {seen['no_pair']}.")
+        if "messages" in case:
+            _judge_items(about, case["messages"], seen["items"])
+            if seen["changed"]:
+                raise Incorrect(f"With {about}, the caller's own messages were changed: build new items instead.")
+            return
+        if "output" in case:
+            _judge_reply(about, case["content"], seen["reply"])
+            return
         if "cut" in case:
             _judge_cut(about, case["cut"], seen["reply"])
             return
@@ -126,8 +163,6 @@ class AdapterThatLosesNothing:
                 )
             if path.startswith("echo"):
                 raise Incorrect(f"With {about}, the model's own turn came back changed; it now reads {now}.")
-            if kept.strip("'") in now and "given" in path:
-                raise Incorrect(f"With {about}, the error line is not the one asked for: the model read {now}.")
             if "is_error" in path:
                 raise Incorrect(f"With {about}, the error flag of a result got lost: the model read it as a success.")
             raise Incorrect(
@@ -141,6 +176,109 @@ class AdapterThatLosesNothing:
             )
         if "".join(theirs["said"]) != "".join(ours["said"]):
             raise Incorrect(f"With {about}, the last message should say {ours['said']}; yours says {theirs['said']}.")
+
+
+def _items_of(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items asked for, with the inputs of calls as objects instead of JSON."""
+    items: list[dict[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        for block in [text(content)] if isinstance(content, str) else content:
+            if block["type"] == "text":
+                items.append({"role": message["role"], "content": block["text"]})
+            elif block["type"] == "tool_use":
+                call = {"call_id": block["id"], "name": block["name"], "arguments": block["input"]}
+                items.append({"type": "function_call", **call})
+            else:
+                said = ("is_error: true\n" if block.get("is_error") else "") + block["content"]
+                items.append({"type": "function_call_output", "call_id": block["tool_use_id"], "output": said})
+    return items
+
+
+def _plain(item: Any) -> Any:
+    """A learner's item as `_items_of` writes it: no type on a message, arguments parsed, one text part as a string."""
+    if not isinstance(item, dict):
+        return item
+    item = {
+        key: value for key, value in item.items() if (key, value) not in (("type", "message"), ("status", "completed"))
+    }
+    if item.get("type") == "function_call" and isinstance(item.get("arguments"), str):
+        try:
+            item["arguments"] = json.loads(item["arguments"])
+        except ValueError:
+            pass
+    for key in ("content", "output"):
+        if isinstance(item.get(key), list) and len(item[key]) == 1 and isinstance(item[key][0], dict):
+            item[key] = item[key][0].get("text", item[key])
+    return item
+
+
+def _judge_items(about: str, messages: list[dict[str, Any]], items: Any) -> None:
+    if not isinstance(items, list):
+        raise Incorrect(f"`to_items` should return a list of items; with {about} it returned {_short(items)}.")
+    for item in items:
+        if (
+            isinstance(item, dict)
+            and item.get("type") == "function_call"
+            and not isinstance(item.get("arguments"), str)
+        ):
+            raise Incorrect(
+                f"With {about}, `arguments` should be a string of JSON; yours is {_short(item.get('arguments'))}."
+            )
+    wanted, plain = _items_of(messages), [_plain(item) for item in items]
+    for want in wanted:
+        if want not in plain:
+            raise Incorrect(f"With {about}, {_lacking(want, plain)}")
+    for item in plain:
+        if plain.count(item) > wanted.count(item):
+            raise Incorrect(f"With {about}, there is an item too many: {_short(item)}.")
+    if plain != wanted:
+        kinds = ", ".join(item.get("type", "text") for item in wanted)
+        raise Incorrect(f"With {about}, the items stand in another order than the blocks, which is: {kinds}.")
+
+
+def _lacking(want: dict[str, Any], plain: list[Any]) -> str:
+    """Why this item is not among the learner's, as the rest of a sentence."""
+    kind = want.get("type")
+    alike = [item for item in plain if isinstance(item, dict) and item.get("type") == kind]
+    if kind is None:
+        return f"the text {want['content']!r} of the {want['role']} got lost or changed."
+    paired = [item for item in alike if item.get("call_id") == want["call_id"]]
+    if not paired:
+        ids = ", ".join(str(item.get("call_id")) for item in alike) or "none"
+        return f"a {kind} should carry the `call_id` {want['call_id']}, our id of the call; yours: {ids}."
+    if kind == "function_call":
+        wrong = next((key for key in ("name", "arguments") if paired[0].get(key) != want[key]), "")
+        if not wrong:
+            extra = sorted(set(paired[0]) - set(want))
+            return f"a function_call should have no {', '.join(extra)}."
+        return f"`{wrong}` should be {want[wrong]!r} (as JSON); yours is {_short(paired[0].get(wrong))}."
+    yours, line = paired[0].get("output"), "is_error: true\n"
+    if not want["output"].startswith(line):
+        return f"a good result should go as it is, {want['output']!r}; yours is {_short(yours)}."
+    if yours == want["output"].removeprefix(line):
+        return "the error flag of a result got lost: put the line `is_error: true` ahead of its text."
+    return f"the failed result should read {want['output']!r}; yours is {_short(yours)}."
+
+
+def _judge_reply(about: str, content: list[dict[str, Any]], reply: Any) -> None:
+    try:
+        _check_message(reply)
+    except _Wrong as error:
+        raise Incorrect(f"With {about}, {error}") from None
+    known = ("type", "text", "id", "name", "input")
+    content, blocks = (
+        [{key: block[key] for key in known if key in block} for block in side] for side in (content, reply["content"])
+    )
+    for want, block in zip(content, blocks, strict=False):
+        if want["type"] == block["type"] == "tool_use" and block["id"] != want["id"]:
+            said = f"`id` should be the item's `call_id`, {want['id']}, which pairs it with its output"
+            raise Incorrect(f"With {about}, {said}; yours is {block['id']}.")
+    if blocks != content:
+        raise Incorrect(f"With {about}, `content` should be {content}; yours is {blocks}.")
+    stop = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
+    if reply["stop_reason"] != stop:
+        raise Incorrect(f"With {about}, `stop_reason` should be {stop!r}; yours is {reply['stop_reason']!r}.")
 
 
 def _both(pair: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
@@ -208,13 +346,18 @@ def _judge_cut(about: str, arguments: str, reply: Any) -> None:
 
 # 11.2
 
-FIELDS = ("is_error", "tool_use_id", "input", "stop_reason", "description", "disable_parallel_tool_use")
-LOST = {"a": "disable_parallel_tool_use", "b": "tool_use_id", "c": "is_error", "d": "stop_reason"}
+FIELDS = ("is_error", "tool_use_id", "input", "stop_reason", "description", "disable_parallel_tool_use", "nothing")
+LOST = {
+    **{"a": "disable_parallel_tool_use", "b": "tool_use_id", "c": "is_error"},
+    **{"d": "stop_reason", "e": "stop_reason", "f": "nothing"},
+}
 WHY_LOST = {
     "a": "Forcing came along, as `required`. What else did our `tool_choice` say?",
     "b": "Both texts are there. Which of the two calls has no answer now?",
     "c": "The text arrived. How would the model know that it is no success?",
     "d": "The arguments parse and are whole JSON. Which field of theirs says that something is missing?",
+    "e": "The call came along, with id, name and input. Will the loop run it?",
+    "f": "Go through the fields of `ours` once more: is there one that says something theirs does not?",
 }
 
 
@@ -227,7 +370,7 @@ WHY_LOST = {
     hints=[
         "Go through the fields of `ours` one by one and put a finger on each in `theirs`.",
         "In the lesson's table, look at the rows for the switch, the pairing id, the error flag and the stop signal.",
-        "In d, read everything of theirs that stands outside `output`.",
+        "In d and e, ask what your loop would do with the message: run the call, or not?",
     ],
 )
 class WhichFieldGotLost:
@@ -247,13 +390,14 @@ class WhichFieldGotLost:
 
 # 11.3
 
-LOOK = {"a": (2, "adapter"), "b": (2, "tool"), "c": (1, "definition"), "d": (3, "model")}
+LOOK = {"a": (2, "adapter"), "b": (2, "tool"), "c": (1, "definition"), "d": (3, "model"), "e": (2, "adapter")}
 PLACES_TO_LOOK = ("adapter", "definition", "tool", "model")
 WHY_LOOK = {
     "a": "The result's text is not in the diff, so it is the same. What about its flag, and who stands between?",
-    "b": "The first line is about the text of a result, flag and id agree. Who wrote that text?",
+    "b": "The first line is about the text of a result, flag and id agree. What does the tool's log say?",
     "c": "The first line is about `tools`. What are the eight letters a digest of?",
     "d": "Nothing in `tools` or `given` differs before the first line. Who decided, then?",
+    "e": "The tool's log and the golden trace have the same text. Who changed it on the way to the model?",
 }
 
 
@@ -267,6 +411,7 @@ WHY_LOOK = {
         "Only the first line matters. What comes behind it answers another history.",
         "`tools` and `given` are what the model read; `stop`, `calls` and `said` are what it did.",
         "If something that was read differs: is it the words of a result, or what stands around them?",
+        "If it is the words, the tool's log has what the tool returned. Does the model's text agree with it?",
     ],
 )
 class ReadAGoldenDiff:

@@ -207,9 +207,18 @@ def _result_from(message: Message, path: str, notes: Notes) -> Block:
 
 
 def chat_reply_to(
-    message: Mapping[str, Any], *, created: int = 0, raw_inputs: Mapping[int, str] | None = None
+    message: Mapping[str, Any],
+    *,
+    created: int = 0,
+    raw_inputs: Mapping[int, str] | None = None,
+    request: Mapping[str, Any] | None = None,
 ) -> Converted:
-    """A Messages reply as a `chat.completion`. `raw_inputs` holds the text of calls that were cut, by block."""
+    """A Messages reply as a `chat.completion`. `raw_inputs` holds the text of calls that were cut, by block.
+
+    Where `request` (the body) names the function to call, a finished call ends with `stop`: so said by OpenAI's staff
+    (2024) and seen with gpt-4o (2025-09); for later models it is uncertain. With `auto` and `required` it is
+    `tool_calls`.
+    """
     notes = Notes()
     blocks = [dict(block) for block in content_blocks(message)]
     for index, raw in (raw_inputs or {}).items():
@@ -229,12 +238,11 @@ def chat_reply_to(
     details["completion_tokens_details"] = {"reasoning_tokens": thought}
     if message.get("stop_sequence"):
         notes.lose("stop_sequence", "which stop sequence was met is not told there")
-    choice = {
-        "index": 0,
-        "message": {**said, "refusal": refused},
-        "logprobs": None,
-        "finish_reason": None if reason is None else _REASONS.get(reason, "stop"),
-    }
+    finish = None if reason is None else _REASONS.get(reason, "stop")
+    wanted = (request or {}).get("tool_choice")
+    if finish == "tool_calls" and isinstance(wanted, Mapping) and wanted.get("type") == "function":
+        finish = "stop"
+    choice = {"index": 0, "message": {**said, "refusal": refused}, "logprobs": None, "finish_reason": finish}
     completion = {
         "id": message.get("id", ""),
         "object": "chat.completion",
@@ -260,7 +268,7 @@ def chat_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | None = 
     reason = choice.get("finish_reason")
     reason = FINISH_REASONS.get(reason, reason)
     if reason == "end_turn" and calls:
-        reason = "tool_use"  # a forced function may end with `stop`
+        reason = "tool_use"  # a function called by name ends with `stop`: the calls decide, not the word
     details = None
     if said.get("refusal"):
         reason = "refusal"

@@ -1,7 +1,8 @@
 """What changes with the provider: the table of lesson 11, as data.
 
 Anthropic's, OpenAI's and MCP's columns are read in the types of the SDKs (anthropic 2.14, openai 3.57, mcp 2.3);
-Gemini's are from recorded traffic, its modes and finish reasons from documentation only.
+Gemini's are from recorded traffic, its modes and finish reasons from documentation only. Two cells of OpenAI's rest on
+reports: that Responses takes an output at any later place, and that Chat ends a call it was told by name with `stop`.
 """
 
 __all__ = ["DIFFERENCES", "SHAPES", "differences_table"]
@@ -42,7 +43,7 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
     "order": (
         "the very next message, results first",
         "`tool` messages right after the calls",
-        "anywhere later, paired by id",
+        "anywhere later, paired by id (as reported)",
         "the next turn, as many results as calls",
         "no conversation",
     ),
@@ -68,15 +69,15 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
         "no model",
     ),
     "strict": (
-        "`strict: true`, up to 24 optional inputs",
+        "`strict: true`, up to 24 optional inputs in all strict tools together",
         "`strict: true`, every input required, optional ones nullable",
-        "the same; left out, the server tries strict",
+        "the same; left out, the server makes the schema strict where it can: optional inputs become required",
         "mode `VALIDATED` (uncertain)",
         "none: the server checks",
     ),
     "stop signal": (
         '`stop_reason: "tool_use"`',
-        '`finish_reason: "tool_calls"`',
+        '`finish_reason: "tool_calls"`; `"stop"` where `tool_choice` names the function (as reported)',
         "none: `function_call` items, `status: completed`",
         "none: `functionCall` parts, `finishReason: STOP`",
         "no conversation",
@@ -88,7 +89,13 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
         "whole `functionCall` parts",
         "no model",
     ),
-    "must go back unchanged": ("thinking blocks", "nothing", "reasoning items", "`thoughtSignature`", "nothing"),
+    "must go back unchanged": (
+        "thinking blocks",
+        "nothing",
+        "reasoning items (unless `previous_response_id` keeps them there)",
+        "`thoughtSignature`",
+        "nothing",
+    ),
 }
 
 
