@@ -13,7 +13,7 @@
 # - **write** descriptions that are found by the words people use,
 # - **keep** the prompt cache while the list of tools changes.
 #
-# About 80 minutes, best in two sittings: a good place to stop is marked. Lessons 01 and 02 are enough beforehand.
+# About 115 minutes, best in three sittings: two good places to stop are marked. Lessons 01 and 02 are enough beforehand.
 
 # %% tags=["setup"]
 import json
@@ -21,6 +21,7 @@ import random
 
 from course_kit import DEFAULT_MODEL, MockProvider, Simulated, ToolIndex, quiz, show
 from course_kit.catalogue import GROUPS, catalogue, catalogue_requests, services
+from course_kit.evaluation.intervals import sign_test, wilson
 
 # %% [markdown]
 # ## One minute: what do you remember?
@@ -45,9 +46,9 @@ print(len(tools), "tools of", len(services()), "services:", ", ".join(services()
 
 
 # %%
-def picks(said, tools):
+def picks(sentence, tools):
     """The names of the tools that the simulated model calls for a sentence."""
-    request = {"messages": [{"role": "user", "content": said}], "tools": tools}
+    request = {"messages": [{"role": "user", "content": sentence}], "tools": tools}
     reply = Simulated().reply(request)
     return {block["name"] for block in reply.content if block["type"] == "tool_use"}
 
@@ -58,19 +59,29 @@ print("among all:", picks(BACKUP, tools))
 
 # %% [markdown]
 # No backup is made. The backups are *listed*, which looks busy and protects nothing. Same sentence, same right tool, same
-# model. Why?
+# model. Why? `explain` names the three nearest tools, with a relevance from 0 to 1 (lesson 02). Two of the three belong to
+# the desk; without them there is room for the right one.
 
 # %%
-request = {"messages": [{"role": "user", "content": BACKUP}], "tools": tools}
-for line in Simulated().explain(request).split("\n"):
-    if line.startswith("deploy_"):
+fewer = [tool for tool in tools if tool["name"] not in ("query_order", "search_orders")]
+backup_request = {"messages": [{"role": "user", "content": BACKUP}], "tools": fewer}
+for line in Simulated().explain(backup_request).split("\n"):
+    if "_backup" in line:
         print(line)
-print(by_name["deploy_backup_database"]["description"])
+for name in ("deploy_backup_database", "deploy_list_backups"):
+    print(f"\n{name}: {by_name[name]['description']}")
 
 # %% [markdown]
-# `explain` names the nearest tools, with a relevance from 0 to 1 (lesson 02). The right one is not among them. Its description
-# says "copy", while that of the rival says "the last backup", in fewer words. Alone that did no harm. It took a rival to
-# make it a fault.
+# The right tool *explains* a little more of the sentence. But a larger part of the rival "is mentioned", and that decides.
+# Look at the two names. Both hold "backup". Beside it the rival has "list", a word of so many tools that it hardly counts.
+# The right one has "database", which is rare, and the sentence does not say it. **Guess:** what if it did?
+
+# %%
+print(picks("Before we try anything, make a backup of the orders database.", tools))
+
+# %% [markdown]
+# So the right tool is well described, and still one word short of a rival. Alone that did no harm. It took a rival to make
+# it a fault. (A language model weighs more than words. The kind of fault is the same: two tools that are near each other.)
 #
 # ## The experiment: the same requests, more and more tools
 #
@@ -121,18 +132,40 @@ def tokens(tools):
 
 # %% [markdown]
 # **Guess:** with 6 tools it will be nearly all right. With 60? With all 429? And is it a straight line?
+#
+# 47 requests are a small sample. `wilson` says between which shares the truth lies, for many more requests of this kind,
+# 19 times out of 20 (lesson 10).
 
 # %%
 SIZES = (6, 12, 30, 60, 120, 240, 429)
-everything = {}
+everything, outcomes = {}, {}
 for number in SIZES:
-    share = sum(right(request, crowd(request, number)) for request in sample) / len(sample)
-    everything[number] = (share, tokens(crowd(sample[0], number)))
-    print(f"{number:3} tools: {share:4.0%} right (simulated), {everything[number][1]:6,} tokens")
+    outcomes[number] = [right(request, crowd(request, number)) for request in sample]
+    passed = sum(outcomes[number])
+    low, high = wilson(passed, len(sample))
+    everything[number] = (passed / len(sample), tokens(crowd(sample[0], number)))
+    share, cost = everything[number]
+    print(f"{number:3} tools: {share:4.0%} right (simulated; {low:.0%} to {high:.0%}), {cost:6,} tokens")
 
 # %% [markdown]
-# Two costs. The tokens grow in a line, and are paid on *every* turn. The right picks fall, and not in a line: each doubling
-# costs a few more.
+# The intervals are wide, and neighbours overlap. So do not read the single steps. But these are the *same* requests each
+# time, and one can ask of each: was it right with 6 tools, and with 429? `sign_test` says how often a coin would split
+# those that changed at least as unevenly.
+
+
+# %%
+def changed(before, after):
+    """How many are right only before, how many only after, and how often chance alone would do that."""
+    worse = sum(one and not other for one, other in zip(before, after, strict=True))
+    better = sum(other and not one for one, other in zip(before, after, strict=True))
+    return f"{worse} right only before, {better} only after; by chance {sign_test(better, worse):.4f}"
+
+
+print("6 tools, then 429:", changed(outcomes[6], outcomes[429]))
+
+# %% [markdown]
+# Two costs. The tokens grow in a line, and are paid on *every* turn. The right picks fall: no request gained by the crowd,
+# and chance does not explain that. Where they fall fastest, 47 requests cannot say.
 #
 # The vendor's figures, for real models: some 55,000 tokens for a typical set-up of five servers (GitHub, Slack, Sentry,
 # Grafana, Splunk), and picks that get worse beyond 30 to 50 tools. Both stand in Anthropic's documentation of the tool
@@ -159,14 +192,19 @@ def neighbours(request, near):
 
 
 # %%
-for near in (False, True):
-    share = sum(right(request, neighbours(request, near)) for request in sample) / len(sample)
-    print("near neighbours: " if near else "from elsewhere:  ", f"{share:.0%} right (simulated)")
+strangers = [right(request, neighbours(request, near=False)) for request in able]
+rivals = [right(request, neighbours(request, near=True)) for request in able]
+for label, outcome in (("from elsewhere", strangers), ("near neighbours", rivals)):
+    print(f"{label:15}: {sum(outcome)} of {len(able)} right (simulated)")
+print("elsewhere, then near:", changed(strangers, rivals))
 
 # %% [markdown]
-# It is the rivals. In the simulated model two rules do it: the most relevant tool is called, so each tool is one more that
-# can come out ahead; and a word that many visible tools use counts less, so look-alikes blur each other. No rule says
-# "minus so much per tool".
+# The same number of tools, and near ones do more harm: a strong hint, no proof, since chance would do as much one time in
+# thirteen. (Here all 93 requests were asked. With few tools it is quick.)
+#
+# In the simulated model one can also read the rules. Two of them do it: the most relevant tool is called, so each tool is
+# one more that can come out ahead; and a word that many visible tools use counts less, so look-alikes blur each other. No
+# rule says "minus so much per tool".
 #
 # A real model has a second trouble, which the simulated one has not: the task is diluted, because it stands behind
 # thousands of tokens about other things. So take the fall here as one cause out of two.
@@ -185,15 +223,15 @@ quiz("07.1")
 # %% tags=["item-07.2"]
 operations = catalogue(group="operations")
 group_of = {tool["name"]: group for group in GROUPS for tool in catalogue(group=group)}
-asked = [request for request in able if set(request.gold) <= set(group_of)]
+in_operations = [request for request in able if set(request.gold) <= set(group_of)]
 
 for label, choose in (
     ("all 429", lambda request: tools),
     ("the 60 of operations", lambda request: operations),
     ("the 15 of its group", lambda request: catalogue(group=group_of[request.gold[0]])),
 ):
-    done = sum(right(request, choose(request)) for request in asked)
-    print(f"{label:21}: {done} of {len(asked)} right (simulated)")
+    done = sum(right(request, choose(request)) for request in in_operations)
+    print(f"{label:21}: {done} of {len(in_operations)} right (simulated)")
 
 # %% [markdown]
 # Good, and cheap: a dictionary of lists. But somebody has to know the group beforehand. Here we cheated, and took it from
@@ -232,9 +270,13 @@ for block in reply.content:
     print(json.dumps(block.to_dict()))
 
 # %% [markdown]
-# (`caller` says who made the call: the model itself.) Three blocks in one reply. `server_tool_use`: the model asks, in the request's words. `tool_search_tool_result`: the server
-# has answered already, with **references**, not definitions; five by default, and the model may ask for more by `limit`. Then an
-# ordinary `tool_use`, which is yours. Look at the ids: `srvtoolu_…` is the server's business, `toolu_…` yours.
+# Three blocks in one reply. `server_tool_use`: the model asks. `tool_search_tool_result`: the server has answered already,
+# with **references**, not definitions; five by default, and the model may ask for more by `limit`. Then an ordinary
+# `tool_use`, which is yours. Look at the ids: `srvtoolu_…` is the server's business, `toolu_…` yours. (`caller` says who made
+# the call: `direct` is the model itself.)
+#
+# The simulated model searches with the whole request. A real one writes a query of its own, mostly a few words: good ones
+# find more than our figures will show, bad ones less.
 #
 # What did the model read, in tokens, and what would all 429 have cost?
 
@@ -250,11 +292,11 @@ print("searched:", reply.usage.input_tokens, "| all in the prompt:", tokens(tool
 
 # %%
 wanted = next(block for block in reply.content if block.type == "tool_use")
-answer = {"type": "tool_result", "tool_use_id": wanted.id, "content": "It is at the depot in Leipzig."}
+depot = {"type": "tool_result", "tool_use_id": wanted.id, "content": "It is at the depot in Leipzig."}
 longer = [
     *talk,
     {"role": "assistant", "content": reply.to_dict()["content"]},
-    {"role": "user", "content": [answer]},
+    {"role": "user", "content": [depot]},
     {"role": "assistant", "content": "It is at the depot in Leipzig."},
     {"role": "user", "content": "Track the parcel of order ORD-20260917, too."},
 ]
@@ -297,10 +339,10 @@ from course_kit import search
 REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
 for pattern in ("parcel|courier", "^track_.*", "zeppelin", "parcel ("):
     scripted = MockProvider([search(pattern=pattern), "Done."]).client()
-    said = scripted.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk)
-    found = said.content[1].to_dict()["content"]
-    names = [reference["tool_name"] for reference in found.get("tool_references", [])]
-    print(f"{pattern:15}", names, found.get("error_code", ""))
+    message = scripted.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk)
+    searched_for = message.content[1].to_dict()["content"]
+    names = [reference["tool_name"] for reference in searched_for.get("tool_references", [])]
+    print(f"{pattern:15}", names, searched_for.get("error_code", ""))
 
 # %% [markdown]
 # Nothing found is an empty list, no error. A broken pattern is an error *inside* a reply with status 200: there is no
@@ -333,10 +375,10 @@ def find_tools(query: str):
 
 
 run = run_agent(client, tools=[find_tools, *desk], messages="Read order ORD-20260917 in full, please.")
-for message in run.messages[1:]:
-    for block in message["content"]:
-        said = block.get("name") or block.get("content") or block.get("text")
-        print(f"{message['role']:9} {block['type']:11}", str(said)[:110])
+for turn in run.messages[1:]:
+    for block in turn["content"]:
+        shown = block.get("name") or block.get("content") or block.get("text")
+        print(f"{turn['role']:9} {block['type']:11}", str(shown)[:110])
 
 # %% [markdown]
 # The same loop as ever: first a call of `find_tools`, then one of a tool that nobody could see before. A reference to a name
@@ -362,13 +404,14 @@ functions = [
 ]
 desk_group = {"type": "namespace", "name": "desk", "description": "The shop's service desk.", "tools": functions}
 responses = MockProvider().openai_client().responses
-answer = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
-for item in answer.output:
+from_openai = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
+for item in from_openai.output:
     print(item.type, list(item.to_dict()))
 
 # %% [markdown]
-# The names on the wire are `defer_loading` and `allowed_callers` (values `direct` and `programmatic`). Pages that write
-# `deferLoading`, or `DIRECT`, are older or about another layer.
+# `allowed_callers` says who may call a function: `direct` is the model itself, in its reply; `programmatic` is code that the
+# model has written and the provider runs. This course keeps to `direct`. Pages that write `deferLoading`, or `DIRECT`, are
+# older or about another layer.
 #
 # **What stays always on?** The search itself, of course. And a way out: an `ask_user` or a `list_capabilities`, so that
 # the model has something better to do than guess when a search finds nothing.
@@ -386,8 +429,8 @@ quiz("07.3")
 def ask(request, tools, always=(), through=client):
     """One request with all tools deferred, but for the search and those `always` on."""
     shown = [tool if tool["name"] in always else {**tool, "defer_loading": True} for tool in tools]
-    said = [{"role": "user", "content": request.query}]
-    return through.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *shown], messages=said)
+    query = [{"role": "user", "content": request.query}]
+    return through.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *shown], messages=query)
 
 
 # %% [markdown]
@@ -417,11 +460,12 @@ from course_kit.classroom.plots import plot_growth
 
 searched = {}
 for number in (6, 60, 429):
-    replies = [(request, ask(request, crowd(request, number))) for request in sample]
-    share = sum(ending(request, reply) == "right" for request, reply in replies) / len(sample)
-    searched[number] = (share, sum(reply.usage.input_tokens for _, reply in replies) / len(sample))
+    answered = [(request, ask(request, crowd(request, number))) for request in sample]
+    share = sum(ending(request, reply) == "right" for request, reply in answered) / len(sample)
+    searched[number] = (share, sum(reply.usage.input_tokens for _, reply in answered) / len(sample))
     print(f"{number:3} tools: {share:4.0%} right (simulated), {searched[number][1]:6,.0f} tokens")
 
+all_deferred = answered  # of the last round: all 429
 show(plot_growth({"all in the prompt": everything, "searched": searched}))
 
 # %% [markdown]
@@ -429,24 +473,25 @@ show(plot_growth({"all in the prompt": everything, "searched": searched}))
 # axis doubles from step to step, so that the straight growth looks bent.)
 #
 # The right picks come back only in part. With few tools, search brings nothing. With many it helps; but the five it brings
-# are the *nearest* rivals, and those hurt most, as you saw.
+# are the *nearest* rivals, and those seem to hurt most.
 #
-# How sure is the gain? With 47 requests a share moves by some 13 points either way, by chance. So compare all 93 one by one.
-# To be quick we search with `ToolIndex`, as the mock's server does.
+# How sure is the gain? The intervals of 64 % and 72 % of 47 requests overlap far. So compare all 93 one by one. To be quick
+# we search with `ToolIndex`, as the mock's server does.
 
 # %%
 index = ToolIndex(tools)
-gained, lost = [], []
+with_all, with_search = [], []
 for request in able:
     five = [by_name[hit.tool_name] for hit in index.search(request.query, limit=5)]
-    with_all, with_search = right(request, tools), right(request, five)
-    gained += [request.id] if with_search and not with_all else []
-    lost += [request.id] if with_all and not with_search else []
-print("right only with search:", len(gained), "| right only with all in the prompt:", len(lost))
+    with_all.append(right(request, tools))
+    with_search.append(right(request, five))
+print("all in the prompt, then search:", changed(with_all, with_search))
 
 # %% [markdown]
-# Most requests end the same either way. Among those that differ, search wins: more than chance would give, and far from a
-# cure. For real models the vendor reports the same direction: 79.5 to 88.1 % with Opus 4.5, 49 to 74 % with Opus 4, on its
+# Most requests end the same either way. Those that differ stand 9 to 2 for the search: suggestive, not proven, since chance
+# alone splits eleven so unevenly one time in fifteen. And it is far from a cure. The tokens are the sure gain.
+#
+# For real models the vendor reports the same direction: 79.5 to 88.1 % with Opus 4.5, 49 to 74 % with Opus 4, on its
 # own tests with large sets of tools (engineering post of 24 November 2025; we have not checked them). They have more to
 # gain: for them the search also ends the dilution.
 #
@@ -456,32 +501,62 @@ print("right only with search:", len(gained), "| right only with all in the prom
 # %% [markdown]
 # ## Two failures to count apart
 #
-# "It used the wrong tool" hides two failures, with two different remedies. So count how it ended. Here is the sample over
-# all 429 tools: once with everything deferred (the replies from above), once with the desk's 31 tools always on, since they
-# are used most.
+# "It used the wrong tool" hides two failures, with two different remedies. So count how it ended, over all 429 tools, three
+# times: everything deferred (the replies from above); all 31 tools of the desk always on; and a small set always on, the
+# five tools that the *other* half of the requests asks for most.
+#
+# The second set-up is a bad one on purpose. **Guess** how many requests of the sample are for the desk at all, and what the
+# others will do.
 
 # %% tags=["item-07.7"]
 from collections import Counter
 
-always_on = {tool["name"] for tool in catalogue(service="desk")}
-half = [(request, ask(request, tools, always_on)) for request in sample]
-for label, asked in (("all deferred", replies), ("the desk always on", half)):
-    counted = Counter(ending(request, reply) for request, reply in asked)
+desk_names = {tool["name"] for tool in catalogue(service="desk")}
+asked_for = Counter(name for request in able[1::2] for name in request.gold)
+five_names = {name for name, times in asked_for.most_common(5)}
+desk_on = [(request, ask(request, tools, desk_names)) for request in sample]
+five_on = [(request, ask(request, tools, five_names)) for request in sample]
+for label, pairs in (("all deferred", all_deferred), ("desk always on", desk_on), ("five always on", five_on)):
+    counted = Counter(ending(request, reply) for request, reply in pairs)
     print(f"{label}:", ", ".join(f"{name} {times}" for name, times in counted.most_common()))
+print(
+    "for the desk:",
+    sum(request.gold[0] in desk_names for request in sample),
+    "of",
+    len(sample),
+    "|",
+    sorted(five_names),
+)
 
 # %% [markdown]
-# **It did not search when it should.** It saw something that half fitted, and took it, or gave up. Every tool that is
-# always on is a reason not to search. Remedy: fewer of them, with clear boundaries, and a line in the system prompt that
-# says what can be searched for.
+# One service always on, and nearly all requests about the other twelve: so much can a wrong set cost. Five tools cost
+# searches, too. They could not pay: this catalogue asks for almost every tool once, so "asked for most" is chance. Where a
+# few tools make up half of all calls, it may be otherwise; that is not tried here.
+#
+# **It did not search when it should.** Something it saw half fitted. Every tool that is always on is a reason not to
+# search. Remedy: few of them, with clear boundaries, and a line in the system prompt that says what can be searched for.
 #
 # **It searched and took the wrong tool.** Either the right one was not among the five (*not found*: the index) or it was,
-# and another one was taken (*took another*: the descriptions). Our backup is of the last kind. So mend the rival's
-# description, by a boundary (lesson 02). **Guess:** does it help with the search? With all 429 in the prompt?
+# and another one was taken (*took another*: the descriptions).
+#
+# The third ending, **found but no call**, has a cause of its own. Read what the model said instead:
+
+# %%
+for request, reply in all_deferred:
+    if ending(request, reply) == "found but no call":
+        print(request.gold, "|", request.query, "|", reply.content[-1].text)
+
+# %% [markdown]
+# It did not recognise what it had in hand: the sentence says too little of what the description says ("returned to her
+# card" is a refund). Remedy: the users' words in the description. Other times an input is missing; then it should ask.
+#
+# Our backup is of the kind *took another*. So mend the rival's description, by a boundary (lesson 02). **Guess:** does it
+# help with the search? With all 429 in the prompt?
 
 # %%
 story = next(request for request in sample if request.query == BACKUP)
-said = by_name["deploy_list_backups"]["description"] + " Not for making a backup (use deploy_backup_database)."
-mended = [{**one, "description": said} if one["name"] == "deploy_list_backups" else one for one in tools]
+bounded = by_name["deploy_list_backups"]["description"] + " Not for making a backup (use deploy_backup_database)."
+mended = [{**one, "description": bounded} if one["name"] == "deploy_list_backups" else one for one in tools]
 print("before:", ending(story, ask(story, tools)), "| after:", ending(story, ask(story, mended)))
 print("all in the prompt:", picks(BACKUP, mended))
 for sentence in ("Which backups of orders do we have?", "Show me the latest backup of orders."):
@@ -525,8 +600,8 @@ def recall(index, requests):
 
 better, terse = ToolIndex(catalogue("better")), ToolIndex(catalogue("terse"))
 for kind in ("named", "indirect"):
-    asked = catalogue_requests(kind)
-    print(f"{kind:9} terse {recall(terse, asked):.0%}  better {recall(better, asked):.0%}")
+    of_kind = catalogue_requests(kind)
+    print(f"{kind:9} terse {recall(terse, of_kind):.0%}  better {recall(better, of_kind):.0%}")
 print(f"all 160   terse {recall(terse, english):.0%}  better {recall(better, english):.0%}")
 
 # %% [markdown]
@@ -537,8 +612,8 @@ print(f"all 160   terse {recall(terse, english):.0%}  better {recall(better, eng
 # "open". We add the words, and then try sentences that we did not look at:
 
 # %%
-said = by_name["code_create_issue"]["description"] + " Use it for 'open an issue'."
-edited = ToolIndex([{**one, "description": said} if one["name"] == "code_create_issue" else one for one in tools])
+reworded = by_name["code_create_issue"]["description"] + " Use it for 'open an issue'."
+edited = ToolIndex([{**one, "description": reworded} if one["name"] == "code_create_issue" else one for one in tools])
 for sentence in (
     "Open an issue for the website team: the date picker jumps to 1970 on Safari.",
     "Please open an issue: the footer is broken on phones.",
@@ -559,9 +634,11 @@ quiz("07.4")
 # ## Four ways to search
 #
 # - **regex**: exact, explainable, and only as good as the pattern.
-# - **BM25**: words, cut and weighed. No model, no network.
+# - **BM25**: words, cut and weighed. `orders` and `order` are one word (*stemming*), "the" and "please" are none (*stop
+#   words*). No model, no network.
 # - **embeddings**: a model turns each text into numbers; near numbers, near meaning. Works across languages.
-# - **fused**: several rankings joined by *reciprocal rank*: a tool gets points for its place in each.
+# - **fused**: several rankings joined by *reciprocal rank*. In each a tool gets `1 / (10 + place)` points (times a weight):
+#   the first place brings a little more than the second, the hundredth next to nothing. The sum decides.
 #
 # Every hit of `ToolIndex` says why it was found:
 
@@ -595,8 +672,9 @@ MEASURED = {
 }
 
 # %% [markdown]
-# "No model" fuses words with spelling; "USE" is the embedding model of the extra. **Guess** from the table which way wins,
-# and for whom.
+# "Regex, the query's words": no model wrote a pattern in the benchmark, so the query's words were joined by `|`. A model
+# would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. **Guess** from
+# the table which way wins, and for whom.
 
 # %%
 from course_kit.classroom.plots import plot_recall
@@ -663,6 +741,8 @@ print({word: spread(word) for word in ("courier", "empty", "doorstep", "parcel")
 # - **rival has more**: it shares a rarer word, but those ahead have more of the words, or have them in their name.
 #
 # Look for one of each in the box. Exercise 7.3 asks for them.
+#
+# **A second good place to stop**, behind this question. Exercises 7.1 and 7.3 need no more than this.
 
 # %% tags=["quiz"]
 quiz("07.5")
@@ -685,20 +765,31 @@ def marked(tools):
 
 
 # %% [markdown]
-# And this helper sends two turns of one conversation, the second with what you want to change.
+# A request with three marks. On the last tool: keep the tools. On the system prompt: keep up to there. And one beside
+# `tools`, for the whole request: the API puts it on the last block of the messages, so that the talk is kept, too.
+
+# %%
+sixty = sorted(operations, key=lambda one: one["name"])
+rules = [{"type": "text", "text": "You help the people on call. " * 40, **MARK}]
+prompt = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": marked(sixty), "system": rules, **MARK}
+NOTED = "Noted. " * 60
+two_turns = [
+    {"role": "user", "content": "Is anything broken tonight? " * 100},
+    {"role": "assistant", "content": NOTED},
+    {"role": "user", "content": "And now?"},
+]
+
+# %% [markdown]
+# This helper sends the first turn as it is, then the second with what you want to change. The model's replies are given.
 
 
 # %%
-def second_turn(first, second, **changes):
-    """Two turns; returns what the second read from the cache and what it read anew, and the mock's report."""
-    provider = MockProvider(lambda request: "Noted. " * 60)
+def second_turn(before, after, *replies):
+    """What the second turn read from the cache, what it read anew, and the mock's report."""
+    provider = MockProvider([NOTED, *(replies or ["Nothing new."])])
     create = provider.client().messages.create
-    rules = [{"type": "text", "text": "You help the people on call. " * 40, **MARK}]
-    said = [{"role": "user", "content": "Is anything broken tonight? " * 100}]
-    request = {"model": DEFAULT_MODEL, "max_tokens": 500, "system": rules, **MARK}
-    reply = create(tools=first, messages=said, **request)
-    said += [{"role": "assistant", "content": reply.content[0].text}, {"role": "user", "content": "And now?"}]
-    usage = create(tools=second, messages=said, **{**request, **changes}).usage
+    create(**before, messages=two_turns[:1])
+    usage = create(**after, messages=two_turns).usage
     return usage.cache_read_input_tokens, usage.cache_creation_input_tokens + usage.input_tokens, provider.report()
 
 
@@ -706,21 +797,24 @@ def second_turn(first, second, **changes):
 # The 60 tools of operations, sorted. **Guess** for each change how much of the first prompt is lost: all, part, nothing?
 
 # %%
-sixty = sorted(operations, key=lambda one: one["name"])
 other_rules = [{"type": "text", "text": "It is 09:31. " * 40, **MARK}]
 worded = [{**sixty[0], "description": "Another sentence."}, *sixty[1:]]
-for label, second, changes in (
-    ("nothing", sixty, {}),
-    ("the order of the tools", [*sixty[1:], sixty[0]], {}),
-    ("one tool less", sixty[1:], {}),
-    ("one description", worded, {}),
-    ("the system prompt", sixty, {"system": other_rules}),
-    ("tool_choice", sixty, {"tool_choice": {"type": "any"}}),
+reordered = {**prompt, "tools": marked([*sixty[1:], sixty[0]])}
+for label, after in (
+    ("nothing", prompt),
+    ("the order of the tools", reordered),
+    ("one tool less", {**prompt, "tools": marked(sixty[1:])}),
+    ("one description", {**prompt, "tools": marked(worded)}),
+    ("the system prompt", {**prompt, "system": other_rules}),
+    ("tool_choice", {**prompt, "tool_choice": {"type": "any"}}),
 ):
-    read, anew, report = second_turn(marked(sixty), marked(second), **changes)
+    read, anew, report = second_turn(prompt, after)
     print(f"changed: {label:23} read from the cache {read:6,}   read anew {anew:6,}")
 
 # %% [markdown]
+# Where nothing changed, 125 tokens are new all the same: the model's reply, which was output the first time and is input
+# now, and the new question.
+#
 # A change in the tools loses everything. A new system prompt leaves the tools; another `tool_choice` leaves tools and system,
 # and only the messages are new.
 #
@@ -728,7 +822,7 @@ for label, second, changes in (
 # order, sets have none. The mock says what happened:
 
 # %%
-print(second_turn(marked(sixty), marked([*sixty[1:], sixty[0]]))[2])
+print(second_turn(prompt, reordered)[2])
 
 # %% [markdown]
 # So: **a fixed order, sorted by name**. The kit's loop sorts. (MCP only *asks* servers to keep their order.) Here the same
@@ -739,24 +833,33 @@ provider = MockProvider(lambda request: "Hello.")
 for order in (("zeta", "alpha", "mu"), ("mu", "zeta", "alpha")):
     registered = [tool(lambda: "x", name=name, description=f"Tool {name}.", effect="read") for name in order]
     run_agent(provider.client(), tools=registered, messages="Hi")
-first, second = (request.body["tools"] for request in provider.requests)
-print(json.dumps(first) == json.dumps(second), [one["name"] for one in first])
+one_list, other_list = (sent.body["tools"] for sent in provider.requests)
+print(json.dumps(one_list) == json.dumps(other_list), [one["name"] for one in one_list])
 
 # %% [markdown]
 # And **change the set by session, not by turn**. Who picks "the best ten tools" anew for every turn pays for the whole
 # prompt on every turn, and saves less than the cache would have.
 #
-# Deferred tools do not stand in the prompt's beginning. What a search finds is added where it was found, at the end. So a
-# search does not cost you the cache, and neither does one deferred tool more:
+# Deferred tools do not stand in the prompt's beginning. What a search finds is added where it was found, at the end. Now 15
+# tools are on and 45 deferred. **Guess** for the second turn: one deferred tool more, and a search; is the first turn lost?
 
 # %%
-few = [SEARCH, *marked(sixty[:15])]
-hidden = [{**one, "defer_loading": True} for one in sixty[15:]]
-read, anew, report = second_turn([*few, *hidden[:-1]], [*few, *hidden])
-print("one deferred tool more: read from the cache", read, "| read anew", anew)
-print(report)
+always_on = [SEARCH, *marked(sixty[:15])]
+later = [{**one, "defer_loading": True} for one in sixty[15:]]
+layered = {**prompt, "tools": [*always_on, *later]}
+one_less = {**prompt, "tools": [*always_on, *later[:-1]]}
+for label, before, replies in (
+    ("nothing", layered, ["Nothing new."]),
+    ("one deferred tool more", one_less, ["Nothing new."]),
+    ("a search", layered, [search("restart a service"), "Found it."]),
+):
+    read, anew, report = second_turn(before, layered, *replies)
+    print(f"second turn with {label:23} read from the cache {read:6,}   read anew {anew:6,}")
 
 # %% [markdown]
+# Neither costs the first turn. The searching turn reads two prompts, before and after the search, and each finds the
+# beginning in the cache: hence about twice as much. Anew are the search and the five definitions that came in. Whether the next turn finds them in the cache depends on where the marks stand: look at `usage` of your own.
+#
 # That is why the third list above was refused: a mark on a deferred tool would mark a place that is not there. Put it on
 # the last tool that is always on. In time: what is kept lives five minutes from its last use, or an hour with
 # `"ttl": "1h"`. A long pause at the approver (lesson 06) loses it as surely as a new order does.
@@ -784,7 +887,7 @@ for tenant in ("south", "north"):
     for verb, job in JOBS.items():
 
         @server.tool(name=f"{tenant}_{verb}_page", description=job)
-        def answer(page: str) -> str:
+        def wiki_page(page: str) -> str:
             return f"page {page}"
 
 
@@ -799,8 +902,8 @@ from course_kit import open_mcp
 with open_mcp(server, where=lambda entry: entry["name"].startswith("north_")) as listed:
     for hit in ToolIndex(listed).search("delete page 12", limit=2):
         print(hit.tool_name, "|", hit.because)
-    hidden = [{**one.definition(), "defer_loading": True} for one in listed]
-    print([(one["name"], one["defer_loading"]) for one in hidden], [one.needs_approval for one in listed])
+    wiki_deferred = [{**one.definition(), "defer_loading": True} for one in listed]
+    print([(one["name"], one["defer_loading"]) for one in wiki_deferred], [one.needs_approval for one in listed])
 
 # %% [markdown]
 # The list comes sorted, and each tool counts as a write that asks for approval until
@@ -856,7 +959,7 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # ## Say it in one breath
 #
 # > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls from
-# > each other, and the task is diluted behind definitions. A confusion matrix and a similarity map show which ones. I trim
+# > each other, and the task is diluted behind definitions. Which rival took which call, I count. I trim
 # > what nobody uses, group by scene and role, and search when that is not enough: everything deferred but the search and a
 # > way out. Then I count whether it searched, found and took the right one.
 #

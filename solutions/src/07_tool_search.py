@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 07 · Tool search
 #
-# Three exercises, about 55 minutes. Each check runs your code on inputs you have not seen and says what it expected.
+# Three exercises, about 65 minutes. Each check runs your code on inputs you have not seen and says what it expected.
 # `hint("7.1")` gives one hint at a time; `solution("7.1")` opens after two tries.
 #
 # The lesson: [07 · Tool search](../notebooks/07_tool_search.ipynb).
@@ -13,21 +13,23 @@ from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
 # %% [markdown]
 # ## 7.1 An index that beats a bar
 #
-# *Medium, core, about 25 minutes, about 15 lines.*
+# *Medium, core, about 30 minutes, about 15 lines.*
 #
-# Write the search yourself, in plain Python, without `ToolIndex`. `build_index(tools)` gets the 429 definitions and returns
-# a function `find(query)`; that returns the names of the tools that fit, best first, **at most five**. For example:
+# Write the search yourself, in plain Python: an answer that asks `ToolIndex` is refused. `build_index(tools)` gets a list of
+# definitions and returns a function `find(query)`; that returns the names of the tools that fit, best first, **at most
+# five**. For example:
 #
 # `find = build_index(catalogue())`, then `find("cancel leave")` → `["hrCancelLeave", …]`
 #
 # - Words of the name count, however it is written: `release_order`, `docs-move-page`, `hrCancelLeave`. Capitals do not
 #   matter.
 # - Where no tool has a word of the query, the list is empty.
-# - Over 120 English requests of the catalogue, recall@5 must be at least 70 %.
+# - Over 120 English requests of the catalogue, recall@5 must be at least 70 %. For that run the tools are the same, but each
+#   name is written in another way (`releaseOrder`). And a dozen tools of a library, which you have not seen, must do too.
 #
 # Counting shared words is not enough: "the" is in every description. BM25 in one sentence: a word counts the more, the
-# *fewer* tools have it. If a word stands in `n` of 429 tools, `math.log(429 / n)` is such a weight. A word in the name should
-# count more than one in the description.
+# *fewer* tools have it. If a word stands in `n` of `N` tools, `math.log(N / n)` is such a weight. And let **a word in the name
+# count double or more**: without that you stay below the bar, or just at it.
 #
 # To try it: `catalogue_requests("named")` and `catalogue_requests("indirect")` give requests with `.query` and `.gold`.
 
@@ -119,7 +121,7 @@ check("7.2", tools_for)
 # %% [markdown]
 # ## 7.3 Why a query missed
 #
-# *Easy, useful, about 10 minutes.*
+# *Easy, useful, about 15 minutes.*
 #
 # Four requests, and for each the tool that was meant and not found among the first five. For each, say why, and at which
 # place of the *whole* ranking the tool stands (counted from 1; `None` if it is not in it at all). The causes:
@@ -130,7 +132,8 @@ check("7.2", tools_for)
 # | `"common words only"` | all that it shares stands in 40 tools or more |
 # | `"rival has more"` | it shares a rarer word, but those ahead have more of the words, or have them in their name |
 #
-# An answer looks like `("common words only", 12)`.
+# `causes` is a dict with the keys of `MISSES`, and a pair of cause and place for each, such as
+# `{"a": ("common words only", 12), "b": ("no shared word", None), …}` (these two are made up).
 
 # %%
 MISSES = {

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from course_kit.catalogue import GROUPS, catalogue
+from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
 from course_kit.classroom.exercises.lesson_07 import ASK_USER, SEARCH
 from course_kit.contract.index import ToolIndex
 
@@ -15,6 +15,7 @@ GROUP_OF = {tool["name"]: group for group in GROUPS for tool in catalogue(group=
 def index(
     *,
     split: bool = True,
+    stem: bool = True,
     weighed: bool = True,
     name_counts: int = 2,
     most: int = 5,
@@ -26,7 +27,7 @@ def index(
     def build(tools: list[dict[str, Any]]):
         def words(text: str) -> set[str]:
             found = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", text) if split else text.split()
-            return {piece.lower().rstrip("s") or piece.lower() for piece in found}
+            return {piece.lower().rstrip("s" if stem else "") or piece.lower() for piece in found}
 
         texts = {tool["name"]: words(f"{tool['name']} {tool['description']}") for tool in tools}
         names = {name: words(name) for name in texts}
@@ -37,7 +38,9 @@ def index(
             for word in words(query):
                 for name, found in texts.items():
                     times = name_counts if word in names[name] and weighed else 1
-                    scores[name] += (word in found) * times * (math.log(429 / max(1, using[word])) if weighed else 1)
+                    scores[name] += (
+                        (word in found) * times * (math.log(len(texts) / max(1, using[word])) if weighed else 1)
+                    )
             ranked = sorted(scores, key=lambda name: -scores[name])[:most]
             kept = [name for name in ranked if always or scores[name] > 0]
             return [{"name": name} for name in kept] if objects else kept
@@ -53,6 +56,30 @@ def with_tool_index(method: str):
         return lambda query: [hit.tool_name for hit in made.search(query, limit=5)]
 
     return build
+
+
+def made_before(tools: list[dict[str, Any]]):
+    return lambda query: [hit.tool_name for hit in BEFORE.search(query, limit=5)]
+
+
+BEFORE = ToolIndex(catalogue())
+BY_HEART = {request.query: list(request.gold) for request in catalogue_requests()}
+
+
+def by_heart(tools: list[dict[str, Any]]):
+    """Looks the answer up among the public requests, and only elsewhere searches."""
+    find = index()(tools)
+    return lambda query: BY_HEART.get(query) or find(query)
+
+
+def only_the_catalogue(tools: list[dict[str, Any]]):
+    """Searches what it knows, not what it is given."""
+    return index()(catalogue())
+
+
+def best_last(tools: list[dict[str, Any]]):
+    find = index()(tools)
+    return lambda query: find(query)[::-1]
 
 
 def no_function(tools: list[dict[str, Any]]):
@@ -109,7 +136,12 @@ MISTAKES = {
         "always five": (index(always=True), "so an empty list should come out"),
         "definitions": (index(objects=True), "a list of names should come out"),
         "no function": (no_function, "`build_index` must return a function of the query"),
-        "by pattern": (with_tool_index("regex"), "should be among the five"),
+        "ToolIndex": (with_tool_index("bm25"), "`find` asks `ToolIndex`"),
+        "ToolIndex made before": (made_before, "`find` asks `ToolIndex`"),
+        "by heart": (by_heart, "which is no tool of the list that `build_index` was given"),
+        "another list": (only_the_catalogue, "which is no tool of the list that `build_index` was given"),
+        "best last": (best_last, "first or second, as its name or description says just that"),
+        "the name counts once": (index(name_counts=1, stem=False), "came out."),
     },
     "7.2": {
         "forbidden is deferred": (layers(forbidden="deferred"), "deferred is not forbidden"),
@@ -126,6 +158,8 @@ MISTAKES = {
         "nothing": (lambda operations, scene, allowed: {}, "a list of definitions should come out"),
     },
     "7.3": {
+        "no dict": ([RIGHT["a"]], "`causes` should be a dict with the keys a, b, c and d"),
+        "a key missing": ({key: RIGHT[key] for key in "abd"}, "`causes` has no entry for `c`: it needs the keys"),
         "no pair": ({**RIGHT, "a": "no shared word"}, '`a` should be a pair like ("common words only", 12)'),
         "another cause": ({**RIGHT, "a": ("too short", None)}, "`a` gives the cause 'too short'; choose one of"),
         "common taken for none": ({**RIGHT, "c": ("no shared word", None)}, "But it shares `back`, in 68 tools"),
@@ -146,7 +180,10 @@ def grouped(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> 
 
 
 VARIANTS = {
-    "7.1": {"ToolIndex": with_tool_index("bm25"), "the name counts three times": index(name_counts=3)},
+    "7.1": {
+        "the name counts three times": index(name_counts=3),
+        "the name counts four times": index(name_counts=4),
+    },
     "7.2": {"mixed by name": layers(mixed=True), "deferred first": grouped},
     "7.3": {
         "lists": {key: list(pair) for key, pair in RIGHT.items()},
