@@ -11,11 +11,12 @@
 # - **walk** from a symptom to a change,
 # - **compare** two models layer by layer, instead of rolling back by feeling.
 #
-# About 85 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01, 02 and 04
-# come before; lesson 10 helps.
+# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01, 02, 03, 04,
+# 06, 07 and 09 come before: each of them returns here as a cause. Lesson 10 helps.
 
 # %% tags=["setup"]
 import json
+from collections import Counter
 from dataclasses import replace
 
 from course_kit import quiz, show
@@ -64,17 +65,26 @@ print(f"Tuesday  {after.passed:.0%} passed")
 # %% tags=["item-12.5"]
 print("Monday ", before)
 print("Tuesday", after)
+print("fixtures", dict(Counter(fixture.layer for fixture, share, run in before.rows)))
 
 # %% [markdown]
-# So it is not "dumber". One layer held: recovery. Three fell, and they may have three causes. What does a fall look like?
+# The layers are not of one size, and each fixture is played three times: one point of `steps` is not one point of `selection`.
+#
+# So it is not "dumber". One layer held: recovery. Three fell, each perhaps for a reason of its own. What does a fall look like?
 # `slips` lists the fixtures of a layer that do not pass every time, with the calls of a run that failed:
 
 # %%
 print(after.slips("inputs"))
 
 # %% [markdown]
-# Nobody said *damaged*, nobody said *changed_mind*. The calls are valid, so no check complains. On Monday the same sentences
-# were answered with a question, nearly always. Now the layer of choices:
+# Nobody said *damaged*, nobody said *changed_mind*. The calls are valid, so no check complains. And on Monday? `play` plays
+# one sentence with a release:
+
+# %%
+print(play(monday, "Please cancel order ORD-20260919.").trace)
+
+# %% [markdown]
+# No call: it asks for what is missing. So it did nearly always. Now the layer of choices:
 
 # %%
 print(after.slips("selection"))
@@ -115,11 +125,11 @@ for name in ("trace_id", "step_id", "provider", "model", "tools_hash", "tool_cou
 print(step.calls[0].step_id, step.calls[0].tool, step.calls[0].raw_input)
 
 # %% [markdown]
-# Now the same row for Monday, from the same sentence. **Guess:** which of the eight fields differ?
+# Now the same row for Monday, from the same sentence. The ids differ in any case. **Guess:** which of the other fields do?
 
 # %%
 old = play(monday, said).trace.steps()[0]
-for name in ("model", "tools_hash", "tool_count", "tool_choice", "stop_reason"):
+for name in ("provider", "model", "tools_hash", "tool_count", "tool_choice", "stop_reason"):
     was, now = getattr(old, name), getattr(step, name)
     print(f"{name:12} {was!s:20} {now!s:20} {'' if was == now else '← differs'}")
 
@@ -165,7 +175,10 @@ for how in ("masked", "digest", "raw"):
 
 # %% [markdown]
 # Masked is the default. It finds what has a form, such as addresses and keys; a name in a sentence has none. A *digest*
-# tells no more than whether two inputs were equal. Often that is enough: "the same call twice" shows.
+# shows whether two inputs were equal. Often that is enough: "the same call twice" shows.
+#
+# But it hides little where there is little to guess. Whoever tries all order numbers soon finds the one with this digest. A
+# **keyed hash** (HMAC, in Python `hmac`) makes that hard, as long as the key is kept away from the log. `export` has none.
 #
 # Note the `trace_id` with every complaint that users send. *"It is no use"* is no bug report. *"It is no use, trace
 # e5acd4…"* leads to step 3, wrong tool.
@@ -198,7 +211,7 @@ quiz("12.2")
 # 3. ten tools of the warehouse, beside the desk's six.
 #
 # The experiment takes Tuesday's release and puts back **one** of them. Same sentences, same seeds (the model's dice), all else
-# as it is.
+# as it is. A second round puts back two, in case one of ours alone does not suffice: the row *both of ours*.
 # **Look at your guess about the rollback** before you run it.
 
 # %% tags=["item-12.3"]
@@ -228,18 +241,36 @@ show(
 # **Inputs and steps** come back with the old model, and with nothing else. They are the model's.
 #
 # **Selection** does not come back with the old model. It does, nearly, when both of *our* changes are undone. Neither of them
-# alone is enough: the description took the parcel (and lost *Read order … in full*), the warehouse took the teapot.
+# alone is enough. **Guess** from the two rows in the middle: which change took the parcel, which the teapot?
+
+# %%
+for name in ("six tools", "old description"):
+    print(f"{name}: these still fall")
+    print(measured[name].slips("selection"))
+
+# %% [markdown]
+# With six tools, the description is still the new one: it took the parcel (and lost *Read order … in full*). With the old
+# description, the warehouse is still there: it took the teapot. Sunday falls in both, so it is neither's.
 #
 # So the rollback would have cost a release and brought back most, but not all. The team would have said "the new model was
 # bad", and kept its own two faults.
 #
-# What causes it, in the rules of the simulated model:
-#
+# What causes it? Of a real model you see no settings. Of the simulated one you do:
+
+# %%
+from course_kit.classroom.upgrade import MODELS
+from course_kit.mock.simulated import Simulated
+
+for name, given in MODELS.items():
+    found = Simulated(**given).settings
+    print(f"{name:19} threshold={found.threshold}  invents={found.invents}  parallel={found.parallel}")
+
+# %% [markdown]
 # | fell | the setting or rule |
 # |---|---|
 # | inputs | `invents`: a missing value is made up each time, on Monday one time in ten |
 # | steps | `parallel=False`: one call in a turn |
-# | selection, the rest | `threshold`: a weaker match is enough for a call (*When does the shop open on Sunday?*) |
+# | selection, Sunday | `threshold`: a weaker match is enough for a call (*When does the shop open on Sunday?*) |
 # | selection, ours | each tool is scored by its words; the new ones fit some sentences better |
 
 # %% [markdown]
@@ -274,9 +305,12 @@ for name, one in {
     print(f"{name:15} {by_layer(one)}")
 
 # %% [markdown]
-# Ahead it does no harm, behind it ruins most: the simulated model takes the user's last words for the request. A real model
-# may be more forgiving, but the habit is a good one: `tools_hash` first, then the order of the messages. And with `any` a call
-# must be made in each turn. The sentences that want no call are lost, and so is every last answer (lesson 01).
+# Ahead it does no harm, behind it ruins most: the simulated model takes the user's last words for the request. (That `inputs`
+# stands above Monday's share is chance: another conversation, other dice, and one run of 24 goes otherwise.) A real model
+# may be more forgiving, but the habit is a good one: `tools_hash` first, then the order of the messages.
+#
+# With `any` a call must be made in each turn. The sentences that want no call are lost, and so is every last answer
+# (lesson 01). Hence the zeros: those layers count all calls of a run, and a model that may not stop makes the same ones again.
 #
 # ### In other people's words
 #
@@ -290,8 +324,10 @@ for name, one in {"Monday": monday, "Tuesday": tuesday, **one_back}.items():
 
 # %% [markdown]
 # The model's part holds: inputs and steps fall on Tuesday and come back with the old model. The part about selection does
-# **not** show here. These sentences do badly from the start, and our two changes touch none of them. So: the method carries
-# over, the figures do not. You need fixtures in *your* users' words.
+# **not** show here. These sentences do badly from the start, and our two changes touch none of them. The row *old model* equals
+# Monday's in every column: on these sentences the rollback would have been enough.
+#
+# So: the method carries over, the figures do not. You need fixtures in *your* users' words.
 
 # %% tags=["quiz"]
 quiz("12.3")
@@ -306,7 +342,8 @@ quiz("12.3")
 #
 # 1. **Why it stopped.** It says which half to look at: no call was chosen, or one was and your code failed it.
 # 2. **The tools seen against the tools meant.** What is not shown cannot be called.
-# 3. **The raw inputs**, not the parsed ones. A parser may have mended, or broken, what the model wrote.
+# 3. **The raw inputs**, as they came. The API hands over a dict: *raw* is that dict, before your code checks, repairs or
+#    changes it. (Where a stream or another API hands over text, raw is the text: a parser may mend or break it.)
 # 4. **Validation and retries.** Was it the contract (the input does not fit), or the run (the input fits, and it failed)?
 # 5. Only then **one variable**: a description, the number of tools, `tool_choice`.
 #
@@ -325,9 +362,15 @@ print(traces["T07"].trace)
 look(traces["T07"])
 
 # %% [markdown]
-# Line 4: call 2.1 *began twice and was answered once*. The model asked for one mail. The **harness** sent two: it waited a
-# minute, gave up, and made the call again by itself. The first one had left. (Lesson 09 is about that.) No prompt in the
-# world would have mended it.
+# Line 4: call 2.1 *began twice and was answered once*. The model asked for one mail. The **harness** sent two. How long did
+# the call take, and what came of it?
+
+# %%
+print(traces["T07"].trace.steps()[1].calls[0].latency, "seconds")
+print(traces["T07"].outcome)
+
+# %% [markdown]
+# It waited a minute, gave up, and made the call again by itself. (Lesson 09 is about that.) No prompt would have mended it.
 #
 # ### Play with it
 #
@@ -353,7 +396,7 @@ quiz("12.4")
 # %% [markdown]
 # ## Four symptoms
 #
-# Users report symptoms. Four cover nearly all: *no call*; *the wrong tool*; *the right tool, with a wrong input*; *it does not
+# Users report symptoms. Most come down to one of four: *no call*; *the wrong tool*; *the right tool, with a wrong input*; *it does not
 # stop, or skips steps*. Each has a **decision tree**: questions that the trace helps to answer, and at the end one change.
 #
 # `walk` takes a symptom, a trace, and the tool that was meant. It has buttons; `answer` does the same:
@@ -435,7 +478,8 @@ quiz("12.5")
 #
 # ## The bug hunt
 #
-# Ten complaints, ten traces, each from a public report. Two you have seen. The others wait in exercise 12.1:
+# Ten complaints, ten traces, each from a public report. Three you have seen: T02, T07 and T09. The others wait in exercise
+# 12.1; below it stand the links to the reports.
 
 # %% tags=["item-12.6"]
 for id, broken in traces.items():
@@ -451,6 +495,10 @@ from course_kit.classroom.broken_traces import CAUSES
 
 for cause, meaning in CAUSES.items():
     print(f"{cause:14} {meaning}")
+
+# %% [markdown]
+# And your guess? In **two** of the ten the model made the first slip, and both times a check or a clear error text would have
+# mended it within a turn. In the other eight it did what it could with what it was given. (Which two, says the solution of 12.1.)
 
 # %% [markdown]
 # ## When it goes wrong
@@ -494,9 +542,9 @@ for name, one in {"Monday": monday, "new description": replace(monday, changed=t
 # ## Recap
 #
 # A trace answers four questions: what did the model see, what did it decide, what ran, why did it stop. `tools_hash` tells at
-# a glance whether two runs were given the same tools. Inputs leave the house masked or as a digest. Look in order: the end,
-# the tools, the raw inputs, the checks; and only then experiment, with one change at a time. "Dumber" is four layers with four
-# causes, and some of them are your own.
+# a glance whether two runs were given the same tools. Inputs leave the house masked or as a hash. Look in order: the end,
+# the tools, the raw inputs, the checks; and only then experiment, with one change at a time. "Dumber" is one layer or
+# several, a layer can fall for more than one reason, and some of the reasons are your own.
 #
 # New words: *trace*, *step*, *release*, *fixture*, *layer*, *tools hash*, *single-variable experiment*, *digest*, *span*,
 # *auto-repair*. They are in the [glossary](90_glossary.ipynb).

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 12 · Debugging in production
 #
-# Three exercises, about 65 minutes. Each check runs your code on inputs you have not seen, or compares your findings one by
+# Three exercises, about 60 minutes. Each check runs your code on inputs you have not seen, or compares your findings one by
 # one, and says what it expected. `hint("12.1")` gives one hint at a time; `solution("12.1")` opens after two tries.
 #
 # The lesson: [12 · Debugging in production](../notebooks/12_debugging.ipynb).
@@ -22,7 +22,12 @@ traces = broken_traces()
 # *Medium, core, about 30 minutes.*
 #
 # Ten runs that ended in a complaint. For each, name the **cause** and the **step** at which it first shows: `"2"` for step 2.
+# (`2.1` is not a step but a call: the first of step 2.) For T09 two steps can be argued for, and either is taken.
+#
 # The causes are the keys of `CAUSES`. Two of the twelve are not needed, and each of the others is needed once.
+#
+# *0 from the cache* stands in all ten. In nine of them the requests are short, and nothing was ever put into the cache: there
+# the zero means nothing.
 #
 # A trace in three ways: `print(traces["T01"])`, `look(traces["T01"])`, `trace_stepper(traces["T01"])`. Here is the first:
 
@@ -52,6 +57,20 @@ findings = {
 # %%
 check("12.1", findings)
 
+# %% [markdown]
+# The public reports behind the ten. They name the cause, so open them afterwards:
+#
+# - [T01](https://github.com/mattmezza/humux/issues/77)
+# - [T02](https://github.com/earendil-works/pi/issues/5697)
+# - [T03](https://github.com/python-jsonschema/jsonschema/issues/1002)
+# - [T04](https://github.com/anthropics/claude-code/issues/3277)
+# - [T05](https://github.com/huggingface/smolagents/issues/2457)
+# - [T06](https://github.com/lvndry/jazz/pull/518)
+# - [T07](https://github.com/MervinPraison/PraisonAI/issues/4256)
+# - [T08](https://github.com/openclaw/openclaw/issues/16808)
+# - [T09](https://github.com/hua-bang/pulse-agent/pull/854)
+# - [T10](https://github.com/openclaw/openclaw/pull/58037)
+
 # %% [markdown] tags=["solution"]
 # In two of the ten the model made the first mistake: T02, a list in quotes, and T03, a number where a text belongs. Both are
 # everyday slips that a check and a good error text mend in a turn. In the other eight it did what it could with what it was
@@ -61,7 +80,7 @@ check("12.1", findings)
 # %% [markdown]
 # ## 12.2 The missing field
 #
-# *Medium, core, about 20 minutes, about 12 lines.*
+# *Medium, core, about 15 minutes, about 12 lines.*
 #
 # Somebody's trace has no retry count. Its `steps` are a list; each step is a list of calls, each call a dict with `tool` and
 # `failure` (a code, or None where it succeeded). Return the retry counts in the same shape: for each call, in how many steps
@@ -127,7 +146,7 @@ check("12.2", retries)
 #
 # Changed alone, a thing is to blame if the layer falls by **more than 0.10** below `("old", "old")`. For each layer that falls
 # by more than 0.10 between `("old", "old")` and `("new", "new")`, return `"model"`, `"tools"` or `"both"`; or `"together"`, when
-# neither does it alone. A layer that did not fall is not in the result.
+# neither does it alone. A layer that did not fall is not in the result, and neither is one that falls by exactly 0.10.
 
 
 # %% tags=["exercise-12.3"]

@@ -78,16 +78,15 @@ def marks(steps):
 
 
 def blaming(*, drop: float = 0.10, size: bool = False, ends: bool = True, both: bool = True, together: str = "together",
-            keeps: bool = False, swapped: bool = False, first: str = "model"):  # fmt: skip
+            keeps: bool = False, swapped: bool = False, first: str = "model", at_least: bool = False):  # fmt: skip
     """`blame` with one thing done wrong (or merely otherwise)."""
 
     def blame(shares):
         found = {}
         for layer in shares["old", "old"]:
             was = shares["old", "old"][layer]
-            fell = {
-                which: (abs(was - now[layer]) if size else was - now[layer]) > drop for which, now in shares.items()
-            }
+            by = {which: abs(was - now[layer]) if size else was - now[layer] for which, now in shares.items()}
+            fell = {which: one > drop or (at_least and one == drop) for which, one in by.items()}
             by_model, by_tools = fell["new", "old"], fell["old", "new"]
             if swapped:
                 by_model, by_tools = by_tools, by_model
@@ -116,6 +115,16 @@ def by_names(shares):
     return found
 
 
+def by_limits(shares):
+    """Right, with a limit for each layer in place of a difference."""
+    found = {}
+    for layer, share in shares["old", "old"].items():
+        low = [which for which in list(shares)[1:] if shares[which][layer] + 0.10 < share]
+        if ("new", "new") in low:
+            found[layer] = {1: "together", 3: "both"}.get(len(low)) or ("model" if ("new", "old") in low else "tools")
+    return found
+
+
 MISTAKES = {
     "12.1": {
         "no dict": (["cut"], "should be a dict of ten findings"),
@@ -131,13 +140,14 @@ MISTAKES = {
         "lost taken for twice": ({**TEN, "T05": ("run twice", "1")}, "how often it was answered"),
         "a stall indeed": ({**TEN, "T08": ("mute error", "3")}, "one after the other"),
         "cache at the first step": ({**TEN, "T10": ("tools changed", "1")}, "T10: the cause is right"),
+        "a call for a step": ({**TEN, "T01": ("cut", "1.1")}, "T01: '1.1' is the id of a call"),
         "a step that is not there": ({**TEN, "T05": ("lost results", "2")}, "T05 has the steps 1 to 1"),
     },
     "12.2": {
         "returns nothing": (lambda steps: None, "must return a list of lists"),
         "a flat list": (counting(flat=True), "must return a list of lists"),
         "counts calls": (counting(by_turn=False), "three failures of one tool in one step"),
-        "never resets": (counting(resets=False), "twice and then succeeds"),
+        "never resets": (counting(resets=False), "a failed with X; a failed with X; a succeeded"),
         "all tools together": (counting(together=True), "two tools that fail in turn"),
         "counts itself": (counting(late=True), "step 1 should have [0]"),
         "a refusal is a failure": (counting(denied=True), "a person's refusal"),
@@ -151,6 +161,7 @@ MISTAKES = {
         "the end not looked at": (blaming(ends=False), "the tools bring back"),
         "the first that fits": (blaming(both=False), "each of the two"),
         "together forgotten": (blaming(together="both"), "falls only with both"),
+        "exactly 0.10 is a fall": (blaming(at_least=True), "falls by exactly 0.10"),
         "swapped": (blaming(swapped=True), "the answer is {'selection': 'model'}"),
         "every dip is a fall": (blaming(drop=-0.2), "the answer is"),
         "holding layers listed": (blaming(keeps=True), "leave out a layer that holds"),
@@ -162,5 +173,5 @@ VARIANTS = {
         "lists and numbers": {name: [cause, int(step)] for name, (cause, step) in TEN.items()},
     },
     "12.2": {"by hand": counting(), "looking back": looks_back},
-    "12.3": {"by hand": blaming(), "by names": by_names},
+    "12.3": {"by hand": blaming(), "by names": by_names, "by limits": by_limits},
 }

@@ -79,6 +79,8 @@ class DiagnoseTheTen:
         if cause not in CAUSES:
             raise Incorrect(f"{case}: {cause!r} is none of the causes: {', '.join(CAUSES)}.")
         number = len(broken_traces()[case].trace.steps())
+        if "." in step:
+            raise Incorrect(f"{case}: {step!r} is the id of a call. Write its step: {step.partition('.')[0]!r}.")
         if step not in [str(one) for one in range(1, number + 1)]:
             raise Incorrect(f"{case} has the steps 1 to {number}; yours says {step!r}.")
         if cause != right:
@@ -120,7 +122,7 @@ def _steps(*rows: str) -> Steps:
     title="The missing field",
     difficulty="medium",
     importance="core",
-    minutes=20,
+    minutes=15,
     hints=[
         "Keep a dict from the name of a tool to the number of steps in a row in which it failed.",
         "In each step: first write down the numbers as they stand, and only then take in what this step brought.",
@@ -178,8 +180,12 @@ class MissingField:
 
 
 def _told(steps: Steps) -> str:
-    rows = [" and ".join(f"{call['tool']} {call['failure'] or 'succeeds'}" for call in calls) for calls in steps]
+    rows = [" and ".join(_ended(call) for call in calls) for calls in steps]
     return "; ".join(row or "no call" for row in rows[-3:]) or "none"
+
+
+def _ended(call: dict[str, Any]) -> str:
+    return f"{call['tool']} failed with {call['failure']}" if call["failure"] else f"{call['tool']} succeeded"
 
 
 # 12.3
@@ -218,12 +224,17 @@ class WhatItFellThrough:
             "a layer that rises": (0.5, 0.8, 0.5, 0.8),
             "a layer that the model brings down and the tools bring back": (0.9, 0.5, 0.9, 0.88),
         }
+        edges = {  # differences that are exactly 0.1 in binary, too, however one computes them
+            "a layer that falls by exactly 0.10": (0.2, 0.1, 0.2, 0.1),
+            "a layer that falls by more, of which the model alone takes exactly 0.10": (0.2, 0.1, 0.2, 0.02),
+        }
         found = []
-        for about, four in kinds.items():
+        for about, four in (kinds | edges).items():
             layers = {"selection": four, draw.choice(["inputs", "recovery"]): (0.97, 0.96, 0.96, 0.95)}
             found.append({
                 "about": about,
-                "rows": [[*which, {layer: near(row[place]) for layer, row in layers.items()}]
+                "rows": [[*which, {layer: row[place] if row in edges.values() else near(row[place])
+                                    for layer, row in layers.items()}]
                          for place, which in enumerate(COMBINATIONS)],
             })  # fmt: skip
         return found
