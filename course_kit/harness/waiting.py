@@ -76,7 +76,7 @@ def values(coroutines: Sequence[Coroutine], loop: asyncio.AbstractEventLoop) -> 
         for _ in futures:
             yield _next(done).result()
     finally:
-        for future in futures:
+        for future in reversed(futures):  # those that wait their turn first: else one that ends would let them begin
             future.cancel()
 
 
@@ -114,7 +114,7 @@ async def values_async(coroutines: Sequence[Coroutine]) -> AsyncIterator[Any]:
             for value in asyncio.as_completed(tasks):
                 yield await value
     finally:
-        for task in tasks:
+        for task in reversed(tasks):
             task.cancel()
 
 
