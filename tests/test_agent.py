@@ -324,7 +324,7 @@ def test_fr04_results_stand_in_call_order_whatever_order_they_came_in():
     loop.feed({"event": "reply", "message": reply(*calls, stop_reason="tool_use")})
     for position, result in ((2, results[2]), (1, results[1]), (0, results[0])):
         assert loop.next_step() == RunCalls(calls[: position + 1])
-        loop.feed_result(result)
+        loop.feed({"event": "result", "result": result})
     assert loop.next_step().request["messages"] == [QUESTION, assistant(calls), user(results)]
 
 
@@ -332,7 +332,7 @@ def test_a_result_for_no_open_call_is_refused():
     loop = Loop({"model": DEFAULT_MODEL, "max_tokens": 9, "messages": [QUESTION]})
     loop.feed({"event": "reply", "message": reply(CALL, stop_reason="tool_use")})
     with pytest.raises(ValueError, match="No call with the id 'toolu_x' is open: give a result for each call"):
-        loop.feed_result(tool_result("toolu_x", "5"))
+        loop.feed({"event": "result", "result": tool_result("toolu_x", "5")})
     loop = Loop({"model": DEFAULT_MODEL, "max_tokens": 9, "messages": [QUESTION]})
     loop.feed({"event": "wind"})
     with pytest.raises(ValueError, match="does not know the event {'event': 'wind'}"):

@@ -9,15 +9,14 @@ import html
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
+from course_kit.evaluation.intervals import wilson
 from course_kit.mock.simulated import Simulated
 
-__all__ = ["Accuracy", "Row", "jobs_of", "measure", "picked", "wilson"]
+__all__ = ["Accuracy", "Row", "jobs_of", "measure", "picked"]
 
 NO_CALL = "no call"
-Z = 1.96  # 95 of 100
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,8 @@ class Accuracy:
     @property
     def interval(self) -> tuple[float, float]:
         """Where the share on many more requests of this kind probably lies (95 %)."""
-        return wilson(self.share * len(self.rows), len(self.rows))
+        low, high = wilson(self.share * len(self.rows), len(self.rows))
+        return low, high
 
     @property
     def slips(self) -> tuple[Row, ...]:
@@ -128,11 +128,3 @@ def picked(jobs: Mapping[str, Mapping[str, Any]], said: str, **model: Any) -> st
     called = [block["name"] for block in Simulated(**model).reply(request).content if block["type"] == "tool_use"]
     job = {entry["name"]: job for job, entry in jobs.items()}
     return " and ".join(dict.fromkeys(job[name] for name in called)) or NO_CALL
-
-
-def wilson(right: float, number: int) -> tuple[float, float]:
-    """Wilson's interval for a share: `wilson(10, 10)` → `(0.72, 1.0)`, for ten right of ten prove no certainty."""
-    share, room = right / number, Z * Z / number
-    middle = (share + room / 2) / (1 + room)
-    reach = Z * sqrt(share * (1 - share) / number + room / number / 4) / (1 + room)
-    return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -158,9 +158,6 @@ class Loop:
         if self.on_event:
             self.on_event(event)
 
-    def feed_result(self, result: Block) -> None:
-        self.feed({"event": "result", "result": result})
-
     def _answer(self, otherwise: str = "") -> None:
         # One user turn, one result for each call, in call order, whatever order they came in.
         self.messages.append(
