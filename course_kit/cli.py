@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from course_kit.cli_teaching import COMMANDS
 from course_kit.errors import CourseKitError
 
 __all__ = ["main"]
@@ -222,3 +223,7 @@ def _use(workspace: Path | None) -> None:
     """A workspace given as an option holds for everything this command starts."""
     if workspace is not None:
         os.environ["COURSE_WORKSPACE"] = str(workspace.absolute())
+
+
+for command in COMMANDS:
+    main.add_command(command)

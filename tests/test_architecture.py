@@ -38,7 +38,7 @@ ARROWS = {
         *("client", "recording", "shop", "shop_data", "example_tools", "catalogue"),
     },
 }
-ON_TOP = {"authoring", "building", "cli", "doctor", "lab", "local_setup", "tool_files"}
+ON_TOP = {"authoring", "building", "cli", "cli_teaching", "doctor", "lab", "local_setup", "tool_files"}
 HEAVY = {
     *("anthropic", "openai", "httpx", "httpx2", "pydantic", "jsonschema", "jsonschema_rs", "numpy", "pandas"),
     *("matplotlib", "ipywidgets", "IPython", "nbformat", "nbclient", "jupytext", "starlette", "uvicorn", "click"),

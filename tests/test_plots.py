@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
 from course_kit.classroom import plots
-from course_kit.classroom.plots import plot_cumulative_tokens, plot_messages, png, show
+from course_kit.classroom.plots import conversations, drawing, plot_cumulative_tokens, plot_messages, png, show
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 
 FIRST = [user("hello")]
@@ -29,7 +29,7 @@ def closed():
 def displayed(monkeypatch):
     """What a notebook would receive: `(data, metadata)` for each output."""
     outputs = []
-    monkeypatch.setattr(plots, "_in_ipython", lambda: True)
+    monkeypatch.setattr(drawing, "_in_ipython", lambda: True)
     monkeypatch.setattr(
         "IPython.display.display", lambda data, metadata=None, raw=False: outputs.append((data, metadata or {}))
     )
@@ -38,7 +38,7 @@ def displayed(monkeypatch):
 
 def bars(ax):
     """Each piece as (request, where it begins, kind by hatch)."""
-    kinds = {hatch: kind for kind, (_, hatch) in plots.KINDS.items()}
+    kinds = {hatch: kind for kind, (_, hatch) in conversations.KINDS.items()}
     return [(round(p.get_x() + p.get_width() / 2), p.get_y(), kinds[p.get_hatch() or ""]) for p in ax.patches]
 
 
@@ -51,8 +51,10 @@ def test_messages_grow_request_by_request():
         (2, 2, "tool_use"),
         (2, 3, "tool_result"),
     ]
-    assert {to_hex(p.get_facecolor()).upper() for p in ax.patches} == {plots.KINDS[k][0] for k in list(plots.KINDS)[:4]}
-    assert [label.get_text() for label in ax.get_legend().get_texts()] == list(plots.KINDS)[:4]
+    assert {to_hex(p.get_facecolor()).upper() for p in ax.patches} == {
+        conversations.KINDS[k][0] for k in list(conversations.KINDS)[:4]
+    }
+    assert [label.get_text() for label in ax.get_legend().get_texts()] == list(conversations.KINDS)[:4]
     assert (ax.get_title(), ax.get_ylabel()) == ("The messages list as it grows", "content blocks")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["request 1", "request 2"]
     assert ax.description == (
@@ -71,8 +73,8 @@ def test_other_blocks_have_a_kind_too():
 
 
 def test_hatches_and_markers_differ_not_only_colours():
-    assert len({hatch for _, hatch in plots.KINDS.values()}) == len(plots.KINDS)
-    assert len({marker for _, marker in plots.LINES}) == len(plots.LINES)
+    assert len({hatch for _, hatch in conversations.KINDS.values()}) == len(conversations.KINDS)
+    assert len({marker for _, marker in drawing.LINES}) == len(drawing.LINES)
     ax = plot_cumulative_tokens({str(n): [1, 2] for n in range(7)})
     assert len({(line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 7
 
@@ -236,7 +238,7 @@ def test_recovery_has_a_point_for_each_text_in_both_panels():
     assert [list(line.get_xdata()) for line in left.lines] == [[0.0, 0.75], [0.0, 0.5]]
     assert [list(line.get_xdata()) for line in right.lines] == [[3.0, 1.8], [3.0, 2.0]]
     assert len({line.get_marker() for line in left.lines}) == 2
-    assert [line.get_markerfacecolor() for line in left.lines] == [plots.LINES[0][0], "white"]
+    assert [line.get_markerfacecolor() for line in left.lines] == [drawing.LINES[0][0], "white"]
     assert [label.get_text() for label in left.get_yticklabels()] == ["failed", "hint"]
     assert not left.collections  # no interval: the seeds agree, chance has no part
     assert figure.description == (
