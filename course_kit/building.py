@@ -211,7 +211,7 @@ def _make_all(chosen: list[Target], say: Callable[[str], None]) -> Iterator[tupl
         pool.shutdown(wait=False, cancel_futures=True)
         for manager in list(_running):
             with contextlib.suppress(OSError):
-                os.kill(manager.provisioner.pid, signal.SIGTERM)
+                os.kill(manager.provisioner.pid, signal.SIGTERM)  # type: ignore[union-attr]
         raise
     finally:
         pool.shutdown(wait=True)

@@ -131,10 +131,11 @@ def _run(command: Sequence[str], say: Say) -> tuple[int, list[str]]:
             process.wait()
 
 
-def _with_heartbeat(process: subprocess.Popen, say: Say) -> Iterator[str]:
+def _with_heartbeat(process: subprocess.Popen[str], say: Say) -> Iterator[str]:
     """The lines of a process as they come; a word from us when it has been silent for long."""
     lines: queue.Queue[str | None] = queue.Queue()
     output = process.stdout
+    assert output is not None  # started with a pipe
 
     def read() -> None:
         with output:

@@ -161,7 +161,7 @@ class Shop:
                     hint = "check the digits, or use query_order, which lists the tracking_ids of an order"
                     raise ToolError("NOT_FOUND", f"there is no parcel {tracking_id}", hint=hint)
                 order_id = where[0]["order_id"]
-            order = self._order(db, order_id)
+            order = self._order(db, str(order_id))
             parcels = _rows(
                 db,
                 "SELECT * FROM parcels WHERE order_id = ? AND COALESCE(?, tracking_id) = tracking_id ORDER BY 1",

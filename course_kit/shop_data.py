@@ -206,15 +206,15 @@ def fill(db: sqlite3.Connection) -> None:
         order = (id, customer, status, _when(placed), None, paid, note or None, reason)
         db.execute("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?)", order)
         db.executemany("INSERT INTO order_items VALUES (?, ?, ?, ?)", lines)
-    for id, order, carrier, outcome, handed_over in _table(_PARCELS):
-        db.execute("INSERT INTO parcels VALUES (?, ?, ?)", (id, order, carrier))
+    for id, sent, carrier, outcome, handed_over in _table(_PARCELS):
+        db.execute("INSERT INTO parcels VALUES (?, ?, ?)", (id, sent, carrier))
         for status, hours, place in _JOURNEYS[outcome]:
             at = _when(handed_over, hours)
-            db.execute("INSERT INTO parcel_events VALUES (?, ?, ?, ?)", (id, at, status, place or town[owner[order]]))
+            db.execute("INSERT INTO parcel_events VALUES (?, ?, ?, ?)", (id, at, status, place or town[owner[sent]]))
         if outcome in ("delivered", "left_with_neighbour"):
-            db.execute("UPDATE orders SET delivered_at = ? WHERE order_id = ?", (at, order))
-    for order, cents, reason, note, paid_back in _table(_REFUNDS):
-        row = (order, int(cents), reason, note, _when(paid_back))
+            db.execute("UPDATE orders SET delivered_at = ? WHERE order_id = ?", (at, sent))
+    for refunded, cents, why, note, paid_back in _table(_REFUNDS):
+        row = (refunded, int(cents), why, note, _when(paid_back))
         db.execute("INSERT INTO refunds VALUES (NULL, ?, ?, ?, ?, NULL, ?)", row)
 
 

@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from course_kit.classroom.crash_process import CENTS, ORDER, SECONDS
 from course_kit.classroom.quiz import Shown
@@ -85,7 +86,7 @@ class Crash:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def crashes(jobs: Iterable[tuple[str | Callable, int]]) -> list[Crash]:
+def crashes(jobs: Iterable[tuple[str | Callable[..., Any], int]]) -> list[Crash]:
     """Kill each program before its line, and begin it again: `crashes([(PROGRAMS["with a key"], 5)])`.
 
     A program is the text of a function `program(shop, notes)`, or such a function that needs nothing from outside.
@@ -109,7 +110,7 @@ def crashes(jobs: Iterable[tuple[str | Callable, int]]) -> list[Crash]:
     return [Crash(**one) for one in json.loads(ran.stdout)]
 
 
-def everywhere(programs: Mapping[str, str | Callable]) -> dict[str, dict[int, int]]:
+def everywhere(programs: Mapping[str, str | Callable[..., Any]]) -> dict[str, dict[int, int]]:
     """Each program killed before each of its lines, and its refunds then: `{"with a key": {2: 1, 3: 1, 4: 1}}`."""
     jobs = [
         (name, text, number)
@@ -127,11 +128,11 @@ def everywhere(programs: Mapping[str, str | Callable]) -> dict[str, dict[int, in
 class CrashButton(Shown):
     """A program and what killed it so far, line by line."""
 
-    def __init__(self, program: str | Callable = "with a key"):
+    def __init__(self, program: str | Callable[..., Any] = "with a key"):
         self.program = _source(program)
         self.last: Crash | None = None
 
-    def kill(self, line: int, program: str | Callable | None = None) -> Crash:
+    def kill(self, line: int, program: str | Callable[..., Any] | None = None) -> Crash:
         """Kill the program before this line, begin it again, and say what the ledger holds."""
         self.program = _source(self.program if program is None else program)
         lines = self.program.splitlines()
@@ -140,7 +141,7 @@ class CrashButton(Shown):
         [self.last] = crashes([(self.program, line)])
         return self.last
 
-    def everywhere(self, program: str | Callable | None = None) -> dict[int, int]:
+    def everywhere(self, program: str | Callable[..., Any] | None = None) -> dict[int, int]:
         """The number of refunds in the end, for each line it is killed before: `{2: 1, 3: 1, 4: 1, 5: 2, 6: 1}`."""
         self.program = _source(self.program if program is None else program)
         return everywhere({"": self.program})[""]
@@ -154,7 +155,7 @@ class CrashButton(Shown):
         return f"<p><b>Crash button</b></p><pre>{html.escape(self.as_text().split(chr(10), 1)[1])}</pre>"
 
 
-def crash_button(program: str | Callable = "with a key") -> CrashButton:
+def crash_button(program: str | Callable[..., Any] = "with a key") -> CrashButton:
     """A crash button for one of the lesson's programs or your own; its plain calls are `.kill(5)`, `.everywhere()`."""
     return _widget()(program)
 
@@ -169,7 +170,7 @@ def _widget() -> type[CrashButton]:
     class CrashButtonWidget(CrashButton, ipywidgets.VBox):
         """`.choice`, `.text`, `.line` and `.button` are the parts to use; `.result` answers."""
 
-        def __init__(self, program: str | Callable = "with a key"):
+        def __init__(self, program: str | Callable[..., Any] = "with a key"):
             CrashButton.__init__(self, program)
             style, known = {"description_width": "7em"}, {text: name for name, text in PROGRAMS.items()}
             self.choice = ipywidgets.Dropdown(
@@ -188,7 +189,10 @@ def _widget() -> type[CrashButton]:
                 style=style,
             )
             self.line = ipywidgets.Dropdown(
-                description="Kill before", tooltip="The line it does not reach", style=style
+                description="Kill before",
+                tooltip="The line it does not reach",
+                layout={"width": "97%"},
+                style=style,
             )
             self.button = ipywidgets.Button(description="Kill -9", tooltip="Kill it there and begin it again")
             self.result = ipywidgets.HTML()
@@ -199,7 +203,7 @@ def _widget() -> type[CrashButton]:
             ipywidgets.VBox.__init__(self, [self.choice, self.text, self.line, self.button, self.result])
             self.add_class("course-crash-button")
 
-        def kill(self, line: int, program: str | Callable | None = None) -> Crash:
+        def kill(self, line: int, program: str | Callable[..., Any] | None = None) -> Crash:
             crash = CrashButton.kill(self, line, program)
             self.text.value, self.line.value = self.program, line
             self.result.value = crash._repr_html_()
@@ -232,7 +236,7 @@ def numbered(program: str) -> str:
     return "\n".join(f"  {number}  {line}" for number, line in lines)
 
 
-def _source(program: str | Callable) -> str:
+def _source(program: str | Callable[..., Any]) -> str:
     if callable(program):
         text = textwrap.dedent(inspect.getsource(program))
         return text.replace(f"def {program.__name__}(", "def program(", 1)

@@ -60,7 +60,7 @@ def live(text: str, folder: Path, dies_at: int) -> None:
             os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows: TerminateProcess
         return trace
 
-    world = {"ORDER": ORDER, "CENTS": CENTS, "idempotency_key": idempotency_key, "ToolError": ToolError}
+    world: dict[str, Any] = {"ORDER": ORDER, "CENTS": CENTS, "idempotency_key": idempotency_key, "ToolError": ToolError}
     try:
         exec(compile(text, FILE, "exec"), world)
         sys.settrace(trace)

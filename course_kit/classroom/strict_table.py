@@ -222,12 +222,17 @@ def _widget() -> type[StrictTable]:
 
         def __init__(self, source: Any = None):
             StrictTable.__init__(self, source)
-            wide = ipywidgets.Layout(width="auto", height="9em")
+            wide, style = {"width": "97%", "height": "9em"}, {"description_width": "7em"}
             shown: Any = [{"name": name, "input_schema": schema} for name, schema in self._tools]
             shown = shown[0]["input_schema"] if len(shown) == 1 else shown
             text = json.dumps(shown, indent=2, ensure_ascii=False, default=str) if shown else str(source)
-            self.field = ipywidgets.Textarea(value=text, layout=wide)
-            self.field.tooltip = "A schema or a list of tool definitions, as JSON"
+            self.field = ipywidgets.Textarea(
+                value=text,
+                description="Schema",
+                tooltip="A schema or a list of tool definitions, as JSON",
+                layout=wide,
+                style=style,
+            )
             self.button = ipywidgets.Button(description="Show the table", tooltip="Show the table of the schema above")
             self.button.on_click(self._clicked)
             self.table = ipywidgets.HTML(self.as_html())
@@ -310,13 +315,15 @@ def _cell(read: _Read, provider: str, path: Path, keyword: str, refusal: Refusal
     if refusal and problem:
         return Cell(answer, "yours", problem.message)
     # For `required`, what was narrowed stands at the properties.
-    about = {f"{here}/properties/{name}" for name in node.get("properties") or ()} if keyword == "required" else places
+    named = node.get("properties")
+    told_there = keyword == "required" and isinstance(named, Mapping)
+    about = {f"{here}/properties/{name}" for name in named or ()} if told_there else places
     for narrowed in strict.narrowed:
         if narrowed.keyword == keyword and narrowed.path in about:
             return Cell(answer, "changed", narrowed.how)
     if refusal:
         return Cell(answer, "changed", f"{refusal.message}; rewritten")
-    result = next((found for place in sorted(places) if (found := _at(strict.schema, _tokens(place))) is not None), {})
+    result: dict[str, Any] = next((found for place in sorted(places) if (found := _at(strict.schema, _tokens(place))) is not None), {})
     if "anyOf" in result and "anyOf" not in node:
         result = {**result["anyOf"][0], **result}  # made nullable: what it said stands in the first branch
     if keyword not in node or keyword in result or not strict.schema:

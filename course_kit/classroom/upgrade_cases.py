@@ -28,7 +28,7 @@ def fixtures() -> tuple[Fixture, ...]:
         return {"refund_order": {"order_id": number, "amount_cents": cents, "reason": "damaged"}}
 
     return tuple(
-        Fixture(*row)
+        Fixture(*row)  # type: ignore[arg-type]
         for row in [
             ("selection", "Where is my parcel for ORD-20260906?", {"track_parcel": order}),
             ("selection", "Has the parcel TRK-70550915 been shipped?", {"track_parcel": {}}),
@@ -99,7 +99,7 @@ def other_words() -> tuple[Fixture, ...]:
     """Fourteen sentences in other people's words, put down before they were tried and not touched since."""
     mug, refunded = "ORD-20260910", {"amount_cents": 2400}
     return tuple(
-        Fixture(*row)
+        Fixture(*row)  # type: ignore[arg-type]
         for row in [
             ("selection", "TRK-48200908: any news on that delivery?", {"track_parcel": {}}),
             ("selection", "I am still waiting for ORD-20260932, has it left your warehouse?", {"track_parcel": {}}),

@@ -25,7 +25,7 @@ class Workbench(Shown):
     def __init__(self, definition: Any, requests: Sequence[tuple[str, str | None]], beside: Any = ()):
         [(name, plain)] = jobs_of([definition]).items()
         neighbours = jobs_of(beside)
-        ours = {meant for _, meant in requests} - {*neighbours, None}
+        ours = {meant for _, meant in requests if meant} - set(neighbours)
         if len(ours) > 1:
             raise ValueError(
                 f"The requests are meant for {', '.join(sorted(ours))}: put all but one of these tools into `beside`."

@@ -135,7 +135,8 @@ def _engine(schema: Any, root: Any = None) -> Any:
     def refuse(address: str) -> None:
         raise ValueError(f"{address} is not fetched")
 
-    options = {"pattern_options": FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS), "retriever": refuse}
+    limited = FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
+    options: dict[str, Any] = {"pattern_options": limited, "retriever": refuse}
     if root is not None:
         options["registry"] = Registry([(_ADDRESS, root)], draft=Draft202012, retriever=refuse)
     return Draft202012Validator(schema, validate_formats=True, **options)
@@ -145,7 +146,7 @@ def _kind(error: ValueError) -> str:
     return type(getattr(error, "kind", None)).__name__
 
 
-def _why_invalid(error: ValueError) -> str:
+def _why_invalid(error: Any) -> str:
     """The engine's complaint about a schema, in one sentence."""
     kind, path = _kind(error), tuple(getattr(error, "instance_path", ()))
     if kind == "NoneType":
@@ -211,7 +212,7 @@ class CompiledSchema:
         self.in_words: dict[tuple[int, int], str] = {}  # what `words.wanted` has said of its parts
         self._targets = {} if problem else _targets(root)
         self._names = {id(part): name for name, part in self._targets.items()}
-        self.accepts = None if problem else self.engine(root).is_valid  # whether a value fits the whole schema
+        self.accepts: Any = None if problem else self.engine(root).is_valid  # whether a value fits the whole schema
         self.has_inner_id = any("$id" in part for path, part in walk_schema(root) if path and isinstance(part, dict))
 
     def engine(self, part: Any, keyword: str = "") -> Any:

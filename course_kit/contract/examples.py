@@ -198,7 +198,10 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
         with_schema({"anyOf": [{"required": ["a"]}]}, a=STRING),
         with_schema(a={"anyOf": [STRING]}),
     ),
-    "property-keys": (with_schema(**{"filter[id]": STRING}), with_schema(**{"filter.id": STRING})),
+    "property-keys": (
+        with_schema({"properties": {"filter[id]": STRING}}),
+        with_schema({"properties": {"filter.id": STRING}}),
+    ),
     "schema-valid": (
         with_schema(a={"type": "array", "items": [STRING]}),
         with_schema(a={"type": "array", "prefixItems": [STRING]}),

@@ -34,7 +34,9 @@ def explain(schema: CompiledSchema, value: Any) -> list[Problem]:
     found: dict[tuple[str, str], Problem] = {}
     seen = set()
     # Depth first with a stack of our own; `seen`, because a schema may lead back to itself.
-    stack = [] if schema.has_inner_id else [iter([_Look(schema, value, (), [schema.root])])]
+    stack: list[Iterator[Problem | _Look]] = []
+    if not schema.has_inner_id:
+        stack.append(iter([_Look(schema, value, (), [schema.root])]))
     while stack and len(found) < MAX_PROBLEMS:
         fault = next(stack[-1], None)
         if fault is None:
@@ -177,7 +179,7 @@ def _names(parts: list[dict[str, Any]], keyword: str) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part.get(keyword, ())))
 
 
-def _faults_of_names(look: _Look, parts: list, part: dict[str, Any], because: str) -> Iterator[Problem]:
+def _faults_of_names(look: _Look, parts: list[Any], part: dict[str, Any], because: str) -> Iterator[Problem]:
     missing = dict.fromkeys(part.get("required", ()), because)
     for given, names in part.get("dependentRequired", {}).items():
         if given in look.value:

@@ -23,7 +23,7 @@ _SINCE_2026 = "docs: Migrating to API version 2026-10-21"
 
 
 @cache
-def _adapter(counting: bool) -> TypeAdapter:
+def _adapter(counting: bool) -> TypeAdapter[Any]:
     return TypeAdapter(CountBody if counting else CreateBody)
 
 

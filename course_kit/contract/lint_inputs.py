@@ -10,7 +10,6 @@ from . import lint_words as say
 from .linting import Found, LintRule, lint_rule
 from .reading import Input
 from .similarity import content_words
-from .strict import fits
 from .words import cut, near, quoted
 
 __all__ = ["MEANING_RULES"]
@@ -52,11 +51,12 @@ def unit_missing(one: Input) -> Findings:
     if kind is None or not set(one.types) & {"integer", "number"} or one.options:
         return
     largest = one.value.get("maximum")
-    is_share = fits(largest, "number") and largest <= 2  # such as a model's temperature
+    # A share has no unit, such as a model's temperature.
+    is_share = isinstance(largest, int | float) and not isinstance(largest, bool) and largest <= 2
     unit_beside = one.siblings & {"unit", "units", f"{one.name}_unit", f"{one.name}_units", f"{one.name}Unit"}
-    told = say.UNIT.search(one.description) or any(say.UNIT_IN_NAME.fullmatch(word) for word in one.words)
-    told = told or re.search(r"\b(?:number|count) of\b|个数|数量", one.description)  # `amount` of things
-    told = told or (one.name in one.tool.description and say.UNIT.search(one.tool.description))
+    told = bool(say.UNIT.search(one.description)) or any(say.UNIT_IN_NAME.fullmatch(word) for word in one.words)
+    told = told or bool(re.search(r"\b(?:number|count) of\b|个数|数量", one.description))  # `amount` of things
+    told = told or (one.name in one.tool.description and bool(say.UNIT.search(one.tool.description)))
     if not (is_share or unit_beside or told):
         words = f"`{cut(one.name, 60)}` has no unit: 20 may come where 2000 is meant, and both look right."
         snake = "_" in one.name or one.name.islower()

@@ -59,7 +59,9 @@ class LintRule:
     lesson: str = "02"
 
 
-def lint_rule(about: Any, severity: Severity, lesson: str = "02") -> Callable[[Callable], LintRule]:
+def lint_rule(
+    about: Any, severity: Severity, lesson: str = "02"
+) -> Callable[[Callable[[Any], Iterable[Found]]], LintRule]:
     """Make a rule of a function: its name becomes the id, the first line of its docstring what the rule says."""
 
     def make(find: Callable[[Any], Iterable[Found]]) -> LintRule:

@@ -81,7 +81,7 @@ class Rule:
         return Violation(self.id, self.status, self.type, found.path, found.message, self.error_code)
 
 
-def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callable], Rule]:
+def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callable[[Any], Iterable[Found]]], Rule]:
     """Make a rule of a function: its name becomes the id, the first line of its docstring what the rule says."""
 
     def make(find: Callable[["Request"], Iterable[Found]]) -> Rule:

@@ -8,6 +8,7 @@ on the quiet; only `1.0` for an integer is handed over as `1`. What a *strict* t
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -71,7 +72,8 @@ class CheckedInput(NamedTuple):
             lines.append(f"- and {'at least ' if len(self.problems) == MAX_PROBLEMS else ''}{more} more")
         return "\n".join(lines)
 
-    __str__ = text
+    def __str__(self) -> str:
+        return self.text()
 
 
 def check_tool_input(definition_or_schema: Any, raw: Any) -> CheckedInput:
@@ -106,7 +108,7 @@ def check_tool_input(definition_or_schema: Any, raw: Any) -> CheckedInput:
     return CheckedInput(tool.with_integers(value) if reader.whole_floats else value, (), raw)
 
 
-def conforms(schema: dict | bool, value: Any) -> bool:
+def conforms(schema: dict[str, Any] | bool, value: Any) -> bool:
     """Whether a value is JSON and fits a schema: `conforms({"type": "integer"}, True)` → `False`."""
     known = valid(schema)
     try:
@@ -115,7 +117,7 @@ def conforms(schema: dict | bool, value: Any) -> bool:
         return False
 
 
-def validator(schema: dict | bool) -> Any:
+def validator(schema: dict[str, Any] | bool) -> Any:
     """The engine's `Draft202012Validator`, from a bounded cache keyed by the schema's content."""
     known = valid(schema)
     return known.engine(known.root)
@@ -195,8 +197,8 @@ def _finite(digits: str) -> float:
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        twin = next(key for key, _ in pairs if key in seen or seen.add(key))
+        counted = Counter(key for key, _ in pairs)
+        twin = next(key for key, count in counted.items() if count > 1)
         raise _Refused(f"the key {quoted(twin)} comes twice in one object, send each key once")
     return value
 
@@ -256,7 +258,7 @@ class _Reader:
             raise _NotJSONValue(path, anything, "a value that JSON does not have")
         return value
 
-    def copy_container(self, value: dict | list, path: Path) -> Any:
+    def copy_container(self, value: dict[str, Any] | list[Any], path: Path) -> Any:
         if len(path) == MAX_DEPTH:
             raise _NotJSONValue((), f"an object of at most {MAX_DEPTH} levels", "one nested more deeply")
         if isinstance(value, list):

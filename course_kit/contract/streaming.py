@@ -123,7 +123,9 @@ def _message_start(message: Mapping[str, Any], usage: dict[str, Any]) -> Event:
     return {"type": "message_start", "message": opening}
 
 
-def _block_parts(block: Mapping[str, Any], raw: str | None, random: Random, size: int) -> tuple[dict, list[dict]]:
+def _block_parts(
+    block: Mapping[str, Any], raw: str | None, random: Random, size: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A block as it opens, and the deltas that complete it."""
     match block["type"]:
         case "text":

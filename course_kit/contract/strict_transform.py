@@ -88,11 +88,13 @@ class StrictSchema:
                 waiting += [(holder, key, branch) for branch in branches if self._valid(value, branch)][:1]
             elif isinstance(value, dict):
                 out = self.forced.get(path, ())
-                holder[key] = kept = {name: item for name, item in value.items() if item is not None or name not in out}
-                waiting += [(kept, n, (*path, "properties", n)) for n in kept if n in node.get("properties", ())]
+                holder[key] = fields = {
+                    name: item for name, item in value.items() if item is not None or name not in out
+                }
+                waiting += [(fields, n, (*path, "properties", n)) for n in fields if n in node.get("properties", ())]
             elif isinstance(value, list) and "items" in node:
-                holder[key] = kept = list(value)
-                waiting += [(kept, index, (*path, "items")) for index in range(len(kept))]
+                holder[key] = items = list(value)
+                waiting += [(items, index, (*path, "items")) for index in range(len(items))]
         return result[0]
 
     def _valid(self, value: Any, path: Path) -> bool:
@@ -341,7 +343,7 @@ class _Rewrite:
             self.null_allowed[target] = True  # for a circle: what it says of itself changes nothing
             self.null_allowed[target] = self.allows_null(self.places[target])
         return (
-            self.null_allowed.get(target, True)
+            (target is None or self.null_allowed.get(target, True))
             and "null" in as_list(node.get("type", "null"))
             and None in node.get("enum", [None])
             and node.get("const") is None
@@ -371,7 +373,7 @@ def _both(one: Any, other: Any) -> Any:
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return one if one == other else None
     for a, b in ((one, other), (other, one)):
-        closed = a.get("additionalProperties", True) is not True or a.keys() & {"patternProperties"}
+        closed: Any = a.get("additionalProperties", True) is not True or a.keys() & {"patternProperties"}
         closed = closed or (a is other and "unevaluatedProperties" in a)
         if closed and ("patternProperties" in b or b.get("properties", {}).keys() - a.get("properties", {}).keys()):
             return None
@@ -400,7 +402,7 @@ def _nullable(node: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in node:
         node["anyOf"].append({"type": "null"})
     elif node.keys() & {"$ref", "enum", "const"}:
-        said = {key: node.pop(key) for key in ("description", "title") if key in node}
+        said: dict[str, Any] = {key: node.pop(key) for key in ("description", "title") if key in node}
         return {"anyOf": [node, {"type": "null"}], **said}
     elif "type" in node:
         node["type"] = [*as_list(node["type"]), "null"]

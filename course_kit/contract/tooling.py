@@ -6,7 +6,7 @@ The shape of a definition (fields, names) is in `shape.py`. One bad tool fails t
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from . import schema, strict
@@ -254,6 +254,12 @@ CHOICE_RULES: tuple[Rule, ...] = (
     forcing_without_manual_thinking,
     chosen_tool_direct,
 )
+
+
+def _refusals_of_rule(id: str, request: Request) -> Iterator[Found]:
+    return (found for name, found in strict_refusals_of(request) if name == id)
+
+
 STRICT_RULES: tuple[Rule, ...] = (
     *(
         Rule(
@@ -261,7 +267,7 @@ STRICT_RULES: tuple[Rule, ...] = (
             about.checks,
             about.source,
             about.certainty,  # type: ignore[arg-type]
-            lambda request, id=id: (found for name, found in strict_refusals_of(request) if name == id),
+            partial(_refusals_of_rule, id),
             default=about.certainty != "uncertain",
         )
         for id, about in strict.STRICT_RULES.items()

@@ -152,7 +152,7 @@ def _type_in_words(name: str, part: Mapping[str, Any]) -> str:
     """A type with its bounds: `an integer from 1 to 7`, `an array of at most 3 items`."""
     words = TYPES[name]
     if name == "string":
-        words = FORMATS.get(part.get("format"), words)
+        words = FORMATS.get(part.get("format", ""), words)
         words += f" matching the pattern {cut(part['pattern'], 80)}" if "pattern" in part else ""
         words += _range(part, "minLength", "maxLength")
         example = next((text for text in part.get("examples", ()) if isinstance(text, str)), None)

@@ -13,7 +13,7 @@ About the Bootstrap", 2015), since with twenty tasks the plain one misses too of
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, comb, log, sqrt
 from statistics import NormalDist, fmean
@@ -35,7 +35,7 @@ class Interval:
     method: str
     confidence: float = 0.95
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))
 
     def __contains__(self, value: float) -> bool:

@@ -37,7 +37,7 @@ class Problem:
 
 def judge(case: Case, seen: Observed, state: Any = None) -> list[Problem]:
     """What is wrong with a trial, in the order of the layers; an empty list when it passed."""
-    expect, problems = case.expect, []
+    expect, problems = case.expect, list[Problem]()
     if expect.calls is not None:
         problems += _calls(case, seen.calls)
     tried = {call.tool for call in seen.calls}
@@ -57,15 +57,15 @@ def judge(case: Case, seen: Observed, state: Any = None) -> list[Problem]:
 
 
 def _calls(case: Case, made: Sequence[Made]) -> list[Problem]:
-    expect, problems = case.expect, []
+    expect, expected, problems = case.expect, case.expect.calls or (), list[Problem]()
     place: dict[int, int] = {}  # which expected call → which call that was made
     # Those that say most about their inputs choose first, and a call that failed is taken last.
-    order = sorted(range(len(expect.calls)), key=lambda i: -len(expect.calls[i].input))
+    order = sorted(range(len(expected)), key=lambda i: -len(expected[i].input))
     free = sorted(range(len(made)), key=lambda i: (bool(made[i].failed), i))
     for exactly in (True, False):
         for i in order:
             for j in free:
-                wanted, call = expect.calls[i], made[j]
+                wanted, call = expected[i], made[j]
                 if i in place or wanted.tool != call.tool or (exactly and not fits(wanted, call.input)):
                     continue
                 place[i] = j
@@ -73,11 +73,11 @@ def _calls(case: Case, made: Sequence[Made]) -> list[Problem]:
                 if not exactly:
                     problems.append(Problem("input", f"{call} was called, expected {_said(wanted)}."))
                 break
-    for i, wanted in enumerate(expect.calls):
+    for i, wanted in enumerate(expected):
         if i not in place:
             problems.append(Problem("selection", f"`{wanted.tool}` was not called."))
-    if expect.ordered and len(place) == len(expect.calls):
-        positions = [place[i] for i in range(len(expect.calls))]
+    if expect.ordered and len(place) == len(expected):
+        positions = [place[i] for i in range(len(expected))]
         if positions != sorted(positions):
             came = ", ".join(made[j].tool for j in sorted(positions))
             problems.append(Problem("order", f"The calls came as {came}, expected {', '.join(expect.tools)}."))

@@ -114,7 +114,7 @@ class Known:
         if failed and self.definitions and definition is None:
             code = "unknown tool"
         elif failed:
-            code = _code(text_of({"content": content_blocks(result)}), valid)
+            code = _code(text_of({"content": content_blocks(result or {})}), valid)
         return Made(name, block.get("input"), valid, failed, code, self.effects.get(name))
 
 

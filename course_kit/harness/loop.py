@@ -109,7 +109,7 @@ class Loop:
         self.max_iterations = max_iterations
         self.max_retries = max_retries
         self.stall_after = stall_after
-        self.budget = {"max_calls": max_calls, "max_run_tokens": max_run_tokens}
+        self.budget: dict[str, Any] = {"max_calls": max_calls, "max_run_tokens": max_run_tokens}
         self.run_id = run_id
         self.on_event = on_event
         self.events: list[Event] = []
@@ -222,7 +222,7 @@ class Loop:
     @property
     def ended(self) -> bool:
         """Whether the run is over; one that waits for a person is not."""
-        return bool(self.last) and self.last["event"] == "stop" and not self.open_calls
+        return self.last is not None and self.last["event"] == "stop" and not self.open_calls
 
     def waiting(self) -> list[Block]:
         """The calls of the last turn that wait for a person, with the input that would run."""
@@ -234,7 +234,7 @@ class Loop:
         messages, waiting = list(self.messages), self.waiting()
         if self.open_calls:
             messages.append(user(results_for(self.open_calls, self.results, self._not_run)))
-        said = next((e["message"] for e in reversed(self.events) if e["event"] == "reply"), {})
+        said: Message = next((e["message"] for e in reversed(self.events) if e["event"] == "reply"), {})
         stopped = self.last["reason"] if self.last and self.last["event"] == "stop" else "unfinished"
         trace = Trace(self.request, self.events)
         return Run(without_open_server_calls(messages), text_of(said), stopped, trace, self.run_id, waiting)

@@ -9,6 +9,7 @@ their separators, keys and tokens of well-known services; and by the name of a f
 no form: leave such fields out where they do not decide.
 """
 
+import functools
 import math
 import re
 from collections.abc import Callable
@@ -117,11 +118,11 @@ class Masker:
 
     def _text(self, text: str) -> str:
         for kind, looks, holds in KINDS:
-            text = looks.sub(lambda found, kind=kind, holds=holds: self._found(kind, found[0], holds), text)
+            text = looks.sub(functools.partial(self._found, kind, holds), text)
         return text
 
-    def _found(self, kind: str, text: str, holds: Callable[[str], bool]) -> str:
-        return self._mark(kind, text) if holds(text) else text
+    def _found(self, kind: str, holds: Callable[[str], bool], found: re.Match[str]) -> str:
+        return self._mark(kind, found[0]) if holds(found[0]) else found[0]
 
     def _mark(self, kind: str, text: str) -> str:
         if text not in self.marks:

@@ -31,7 +31,7 @@ SHORT_BINARY = 64  # bytes: a hash or a key; of anything longer a model reads no
 class Partial:
     """The first items of a list or an object; `total` is None where nobody counted."""
 
-    items: list | dict
+    items: list[Any] | dict[str, Any]
     total: int | None
 
 
@@ -53,7 +53,7 @@ class Reader:
 
     def __init__(self, budget: float):
         self.budget = budget
-        self.seen = 0
+        self.seen: float = 0
         self.open: set[int] = set()  # the containers we are inside of
 
     def read(self, value: Any, depth: int) -> Any:
@@ -74,7 +74,7 @@ class Reader:
         finally:
             self.open.discard(id(value))
 
-    def read_items(self, kind: str, content: Iterator, total: int | None, depth: int) -> Any:
+    def read_items(self, kind: str, content: Iterator[Any], total: int | None, depth: int) -> Any:
         items: Any = {} if kind == "object" else []
         start, names = self.seen, 0
         for item in content:  # subtle: a generator that raises here is a failure of the tool, so it is not caught
@@ -91,7 +91,7 @@ class Reader:
                 items.append(self.read(item, depth + 1))
         return items if total is None or len(items) >= total else Partial(items, total)
 
-    def unused_name(self, key: Any, items: dict) -> str:
+    def unused_name(self, key: Any, items: dict[str, Any]) -> str:
         name = self.read(key, DEEPEST - 2)
         name = name if isinstance(name, str) else dumps(name)
         while name in items:  # 1 and "1" are two keys in Python and one in JSON
@@ -182,7 +182,7 @@ def finite(number: float) -> float | str:
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-def in_order(values: set | frozenset) -> list:
+def in_order(values: set[Any] | frozenset[Any]) -> list[Any]:
     """The same order in every process: by value where values compare, else by what is written for them."""
     kinds = {type(value) for value in values}
     if kinds in ({int}, {str}):
@@ -196,7 +196,8 @@ def stated(value: Any) -> str:
     """An object nobody can write as JSON, in a few words: `"Widget"` or `"Socket: closed"`, never an address."""
     kind = type(value)
     said = ""
-    if (kind.__str__, kind.__repr__) != (object.__str__, object.__repr__):
+    says_nothing: Any = (object.__str__, object.__repr__)
+    if (kind.__str__, kind.__repr__) != says_nothing:
         try:
             said = re.sub(r" at 0x[0-9a-fA-F]+| id='\d+'", "", str(value))
         except Exception:

@@ -86,6 +86,7 @@ def repeated(
         "retry": retry_if_exception(passes),
         "reraise": True,
     }
+    waiting: dict[str, Any] = {"sleep": sleep} if sleep else {}
 
     async def pause(seconds: float) -> None:
         made = sleep(seconds) if sleep else None
@@ -95,14 +96,14 @@ def repeated(
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
         try:
-            return Retrying(**options, **({"sleep": sleep} if sleep else {}))(function, *args, **kwargs)
+            return Retrying(**options, **waiting)(function, *args, **kwargs)
         except Exception as error:
             raise last_word(error, attempts, tool) from error
 
     @functools.wraps(function)
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         try:
-            return await AsyncRetrying(**options, **({"sleep": pause} if sleep else {}))(function, *args, **kwargs)
+            return await AsyncRetrying(**options, **(waiting and {"sleep": pause}))(function, *args, **kwargs)
         except Exception as error:
             raise last_word(error, attempts, tool) from error
 

@@ -12,12 +12,13 @@ awaited in it, plain functions go to a thread. (One that has to stay in the loop
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .failures import Outcome, failed
+from .timing import clock_here, start_watch
 from .tools import Call, awaited, begin, fail, run_call, run_call_async
 from .trace import Event
 from .waiting import in_thread, inside_tool_loop, lasting_loop, tool_loop, values, values_async
@@ -43,14 +44,14 @@ def current_call() -> CallContext | None:
     return this_call.get()
 
 
-def run_calls(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = None) -> Iterator[Event]:
+def run_calls(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = None) -> Generator[Event]:
     """Make the calls of a turn; give a `started` event before each and a `result` event when it ends.
 
     `{"event": "started", "tool_use_id": "toolu_1", "input": {...}}`, then
-    `{"event": "result", "result": {...}, "seconds": 0.1}`; a failure has its code besides, as `"failure"`. A call
-    begins only when the event after its `started` is asked for, so what the reader wrote down is written before
-    anything happens. Calls that run together are all announced first, `limit` of them run at a time, and their results
-    come as they finish. Whoever stops reading, or is interrupted, leaves at once: close the iterator
+    `{"event": "result", "result": {...}, "began": 1796050000.2, "seconds": 0.1}`; a failure has its code besides, as
+    `"failure"`. A call begins only when the event after its `started` is asked for, so what the reader wrote down is
+    written before anything happens. Calls that run together are all announced first, `limit` of them run at a time,
+    and their results come as they finish. Whoever stops reading, or is interrupted, leaves at once: close the iterator
     (`contextlib.closing`), and what can be cancelled is cancelled.
     """
     # subtle: a coroutine tool that comes here holds up the loop that other coroutine tools need; `run_call` says so.
@@ -71,7 +72,7 @@ def run_calls(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = Non
                     yield result_event(*done)
 
 
-async def run_calls_async(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = None) -> AsyncIterator[Event]:
+async def run_calls_async(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = None) -> AsyncGenerator[Event]:
     """`run_calls`, to be read with `async for`; close it with `contextlib.aclosing`."""
     for batch in batches(calls, limit, run_id):
         if isinstance(batch, dict):
@@ -106,25 +107,26 @@ class Running:
     call: Call
     context: CallContext
     where: Literal["thread", "loop"] | None = None
+    clock: Callable[[], float] | None = field(default_factory=clock_here)
 
     @property
     def is_read(self) -> bool:
         return self.call.tool.effect == "read"
 
-    def make_here(self) -> tuple[Outcome, float]:
+    def make_here(self) -> tuple[Outcome, dict[str, float]]:
         """Make the call in this thread, and wait for it without a limit."""
-        token, begun = this_call.set(self.context), time.perf_counter()
+        token, watch = this_call.set(self.context), start_watch(self.clock)
         try:
-            return run_call(self.call), time.perf_counter() - begun
+            return run_call(self.call), watch.read()
         finally:
             this_call.reset(token)
 
     async def make(
         self, gate: asyncio.Semaphore, home: asyncio.AbstractEventLoop | None = None
-    ) -> tuple[Outcome | BaseException, float]:
+    ) -> tuple[Outcome | BaseException, dict[str, float]]:
         """Make the call where it blocks nobody, within the time its tool has; `home` is the coroutine tools' loop."""
         async with gate:
-            begun, timeout = time.perf_counter(), self.call.tool.timeout
+            watch, timeout = start_watch(self.clock), self.call.tool.timeout
             work = asyncio.ensure_future(self.work(home))
             try:
                 await asyncio.wait({work}, timeout=timeout)
@@ -140,7 +142,7 @@ class Running:
                 outcome = fail(self.call, asyncio.CancelledError())
             else:
                 outcome = work.result()
-            return outcome, time.perf_counter() - begun
+            return outcome, watch.read()
 
     async def work(self, home: asyncio.AbstractEventLoop | None) -> Outcome | BaseException:
         """The call itself. An interrupt that reached the tool is handed back, to be raised where somebody waits."""
@@ -206,7 +208,7 @@ def started(one: Running) -> Event:
     return {"event": "started", "tool_use_id": one.context.tool_use_id, "input": one.call.input}
 
 
-def result_event(outcome: Outcome | BaseException, seconds: float = 0.0) -> Event:
+def result_event(outcome: Outcome | BaseException, times: Mapping[str, float] | None = None) -> Event:
     if isinstance(outcome, BaseException):
         raise outcome
     event: Event = {"event": "result", "result": outcome.result}
@@ -214,4 +216,4 @@ def result_event(outcome: Outcome | BaseException, seconds: float = 0.0) -> Even
         event["failure"] = outcome.failure
     if outcome.details is not None:
         event["details"] = outcome.details
-    return {**event, "seconds": round(seconds, 4)}
+    return {**event, **(times or {"seconds": 0.0})}  # one that was not run has no beginning

@@ -157,7 +157,7 @@ def known_to_pydantic(annotation: Any) -> Any:
                 (hint,) = typing.get_args(hint)
             need = typing.Required if key in annotation.__required_keys__ else typing.NotRequired
             entries[key] = need[known_to_pydantic(hint)]
-        made = TypedDict(annotation.__name__, entries)
+        made = TypedDict(annotation.__name__, entries)  # type: ignore[misc]
         made.__doc__ = annotation.__doc__
         return made
     parts = typing.get_args(annotation)

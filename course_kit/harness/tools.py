@@ -42,6 +42,7 @@ class Tool:
     `idempotent`      whether making the same call twice does no more than making it once
     `timeout`         seconds after which the loop stops waiting
     `budget`          characters a result may take; None: what the run allows
+    `encode`          writes a result within that; `LargeObjects.behind` puts in one that keeps what goes over
     `tags`            words of your own, to choose tools by
     """
 
@@ -54,6 +55,7 @@ class Tool:
     idempotent: bool = False
     timeout: float | None = None
     budget: int | None = None
+    encode: Callable[[Any, int], str | list[Block]] = encode_result
     strict: bool | None = None
     defer_loading: bool | None = None
     input_examples: list[dict[str, Any]] | None = None
@@ -163,10 +165,12 @@ def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
     """
     if isinstance(tools, Toolbox) and budget is None:
         return tools
-    pairs = tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
+    pairs: Iterable[tuple[str | None, Any]] = (
+        tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
+    )
     box = Toolbox()
-    for key, entry in pairs:
-        entry = entry if isinstance(entry, (Tool, dict)) else tool(entry, name=key)
+    for key, given in pairs:
+        entry = given if isinstance(given, (Tool, dict)) else tool(given, name=key)
         if budget is not None and isinstance(entry, Tool) and entry.budget is None:
             entry = replace(entry, budget=budget)
         # a toolset has no name of its own, only a type
@@ -206,8 +210,8 @@ def prepare(tool_use: Block, tools: Tools) -> Call | Outcome:
     if not isinstance(found, Tool):
         said = unknown_tool(name, box, [known for known, entry in box.items() if isinstance(entry, Tool)])
         return failed(id, "UNKNOWN_TOOL", said)
-    if said := invalid_json(input, found.input_schema):
-        return Outcome(tool_result(id, said, is_error=True), "INVALID_INPUT")  # JSON, so not to be cut
+    if broken := invalid_json(input, found.input_schema):
+        return Outcome(tool_result(id, broken, is_error=True), "INVALID_INPUT")  # JSON, so not to be cut
     # Against the schema as it was written: what strict mode cannot say is checked here and nowhere else.
     checked = check_tool_input(found, input)
     if not checked.ok:
@@ -223,7 +227,7 @@ def prepare(tool_use: Block, tools: Tools) -> Call | Outcome:
 def finish(call: Call, value: Any) -> Outcome:
     """The result of a call that returned: `finish(call, {"sum": 5}).result` → `{..., "content": '{"sum": 5}'}`."""
     try:
-        return Outcome(tool_result(call.tool_use["id"], encode_result(value, call.tool.budget or DEFAULT_BUDGET)))
+        return Outcome(tool_result(call.tool_use["id"], call.tool.encode(value, call.tool.budget or DEFAULT_BUDGET)))
     except BaseException as error:  # a generator that breaks while it is read: the tool failed after all
         return fail(call, error)
 

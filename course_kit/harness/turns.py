@@ -6,7 +6,7 @@ the same time or one after another, in `running.py`.
 """
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ class Turn:
         """The calls somebody has to decide about, with the input that would run."""
         return [shown(call) for call in self.checked if isinstance(call, Call) and self._is_open(call)]
 
-    def run(self, limit: int, run_id: str | None = None) -> Iterator[Event]:
+    def run(self, limit: int, run_id: str | None = None) -> Generator[Event]:
         """The events of the turn: what is not to run is answered, the rest runs. Nothing while somebody has to wait."""
         answers, calls = self._settled()
         yield from answers
@@ -42,7 +42,7 @@ class Turn:
             for event in events:
                 yield self._with_note(event)
 
-    async def run_async(self, limit: int, run_id: str | None = None) -> AsyncIterator[Event]:
+    async def run_async(self, limit: int, run_id: str | None = None) -> AsyncGenerator[Event]:
         """The same where an event loop runs."""
         answers, calls = self._settled()
         for event in answers:

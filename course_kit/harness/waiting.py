@@ -9,7 +9,7 @@ import contextlib
 import contextvars
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Sequence
 from typing import Any
 
 __all__ = [
@@ -66,9 +66,9 @@ def wait_for(awaitable: Any) -> Any:
     return value
 
 
-def values(coroutines: Sequence[Coroutine], loop: asyncio.AbstractEventLoop) -> Iterator[Any]:
+def values(coroutines: Sequence[Coroutine[Any, Any, Any]], loop: asyncio.AbstractEventLoop) -> Generator[Any]:
     """Run coroutines in a lasting loop and give their values as they come; who stops reading cancels the rest."""
-    done: queue.SimpleQueue = queue.SimpleQueue()
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     futures = [asyncio.run_coroutine_threadsafe(coroutine, loop) for coroutine in coroutines]
     try:
         for future in futures:
@@ -80,7 +80,7 @@ def values(coroutines: Sequence[Coroutine], loop: asyncio.AbstractEventLoop) -> 
             future.cancel()
 
 
-def _next(done: queue.SimpleQueue) -> Any:
+def _next(done: queue.SimpleQueue[Any]) -> Any:
     while True:
         try:
             return done.get(timeout=SLICE)
@@ -106,7 +106,7 @@ async def wakeful() -> AsyncIterator[None]:
         ticking.cancel()
 
 
-async def values_async(coroutines: Sequence[Coroutine]) -> AsyncIterator[Any]:
+async def values_async(coroutines: Sequence[Coroutine[Any, Any, Any]]) -> AsyncGenerator[Any]:
     """The same in the caller's own loop."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
@@ -118,7 +118,7 @@ async def values_async(coroutines: Sequence[Coroutine]) -> AsyncIterator[Any]:
             task.cancel()
 
 
-def in_thread(function: Callable[[], Any], name: str) -> asyncio.Future:
+def in_thread(function: Callable[[], Any], name: str) -> asyncio.Future[Any]:
     """Call a function in a daemon thread that has the caller's context variables; await the future for its value.
 
     No pool: Python waits for the threads of a pool before it exits, and one that hangs would keep it for ever.

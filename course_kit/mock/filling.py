@@ -9,7 +9,7 @@ import math
 import random
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -180,7 +180,7 @@ def merged(schema: Any, root: Any, branch: int = 0, depth: int = 0) -> dict[str,
 
 
 # What holds when two schemas both speak.
-JOIN = {
+JOIN: dict[str, Callable[[Any, Any], Any]] = {
     "properties": lambda old, new: {**old, **new},
     "required": lambda old, new: list(dict.fromkeys([*old, *new])),
     "enum": lambda old, new: [option for option in old if option in new],

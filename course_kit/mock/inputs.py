@@ -245,18 +245,18 @@ def choose_inputs(
     said = words(f"{tool['name']} {tool.get('description', '')}")
     own = frozenset(word for word in said if len(word) > 1 or word < "一")  # a Chinese character alone is half a word
     inputs = fields_of(tool, more)
-    found = []
+    found: list[tuple[float, int, str, Candidate, Field]] = []
     for order, field in enumerate(inputs):
         for text in texts:
-            context = {by_span: [text.today], by_rest: [own]}
+            context: dict[Any, list[Any]] = {by_span: [text.today], by_rest: [own]}
             for rule in RULES:
                 for one in rule(field, text.text, *context.get(rule, ())):
                     if one.score * text.trust > (0.2 if field.required else 2.4):
                         found.append((one.score * text.trust, order, text.text, one, field))
     found.sort(key=lambda entry: (-entry[0], entry[1]))
     choice = Choice(tool, {}, [], {}, [])
-    for score, _, text, one, field in found:
-        free = all(text != other or one.end <= c.start or c.end <= one.start for other, c in choice.used.values())
+    for score, _, where, one, field in found:
+        free = all(where != other or one.end <= c.start or c.end <= one.start for other, c in choice.used.values())
         more_of_it = field.type == "array" and one.why.endswith("option")
         if not (free or field.type == "boolean") or (field.name in choice.values and not more_of_it):
             continue
@@ -266,7 +266,7 @@ def choose_inputs(
             choice.values[field.name] += [value for value in one.value if value not in choice.values[field.name]]
         else:
             choice.values[field.name] = list(one.value) if isinstance(one.value, list) else one.value
-            choice.used[field.name] = (text, one)
+            choice.used[field.name] = (where, one)
             shown = json.dumps(one.value, ensure_ascii=False)
             choice.reasons.append(f"  {field.name} = {shown}: {one.why} ({score:.1f})")
     ordered = {field.name: choice.values[field.name] for field in inputs if field.name in choice.values}

@@ -85,5 +85,5 @@ def recorded(file: Path = FILE) -> Recorded:
 
 
 def _outcome(row: dict[str, Any]) -> Outcome:
-    ways = {way: Answer(**row.pop(way)) for way in WAYS}
+    ways: dict[str, Any] = {way: Answer(**row.pop(way)) for way in WAYS}
     return Outcome(**row, **ways)

@@ -65,7 +65,7 @@ class Memory:
 
 def _latest_assistant_turn(messages: Sequence[Mapping[str, Any]]) -> tuple[int, list[Block]]:
     """The last assistant messages in a row as one: where they begin, and their blocks."""
-    start, blocks = 0, []
+    start, blocks = 0, list[Block]()
     for index in reversed(range(len(messages))):
         if messages[index]["role"] == "assistant":
             start, blocks = index, content_blocks(messages[index]) + blocks

@@ -3,6 +3,8 @@
 Apart from `openai.py`, because it needs the HTTP library as soon as it is loaded.
 """
 
+from typing import Any
+
 import httpx2
 
 from course_kit.errors import CourseKitError
@@ -24,7 +26,7 @@ class OpenAITransport(Transport):
             # The SDK lets only its own exceptions through; others it takes for a broken connection and asks again.
             original = error.__cause__ or error
             kind = type(original)
-            through = type(kind.__name__, (kind, openai.OpenAIError), {"__module__": kind.__module__})
+            through: Any = type(kind.__name__, (kind, openai.OpenAIError), {"__module__": kind.__module__})
             copy = through.__new__(through)
             copy.args = original.args
             copy.__dict__.update(original.__dict__)

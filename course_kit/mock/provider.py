@@ -114,8 +114,9 @@ class MockProvider:
         self.clock = clock
         self.requests: list[Exchange] = []
         # The rules of the protocol know nothing of what the provider remembers.
-        named = isinstance(strictness, Mapping)
-        self._rules = {id: on for id, on in strictness.items() if id not in MEMORY_RULES} if named else strictness
+        self._rules = strictness
+        if not isinstance(strictness, str):
+            self._rules = {id: on for id, on in strictness.items() if id not in MEMORY_RULES}
         check_request({}, strictness=self._rules)  # a misspelt rule is named here, not at the first request
         self._cache = PromptCache()
         self._memory = Memory()

@@ -95,8 +95,8 @@ def _thought(draft: Draft, body: Mapping[str, Any]) -> list[Block]:
 def _until_stop_sequence(content: list[Block], sequences: Sequence[str]) -> tuple[list[Block], str | None]:
     """The blocks up to the first of the client's stop sequences, which is no part of the answer."""
     for index, block in enumerate(content):
-        text = block.get("text") if block["type"] == "text" else None
-        found = [(text.find(one), one) for one in sequences if one and one in text] if text else ()
+        text = block["text"] if block["type"] == "text" else ""
+        found = [(text.find(one), one) for one in sequences if one and one in text]
         if found:
             position, sequence = min(found)
             kept = [*content[:index], *([{**block, "text": text[:position]}] if position else [])]

@@ -135,9 +135,9 @@ def search_not_echoed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
                 words = "the turn goes back without its search, so what that found is hidden again: "
                 yield Finding(one.number, "search-not-echoed", words + ", ".join(f"`{name}`" for name in names), "07")
                 searched = {call: found for call, found in searched.items() if found[0] != search}
-        for search in content_blocks(one.reply or {}):
-            if names := list(references(search)):
-                searched |= {call["id"]: (search["tool_use_id"], names) for call in tool_use_blocks(one.reply or {})}
+        for block in content_blocks(one.reply or {}):
+            if names := list(references(block)):
+                searched |= {call["id"]: (block["tool_use_id"], names) for call in tool_use_blocks(one.reply or {})}
 
 
 PROMPT_JUDGES: tuple[Callable[["Sequence[Exchange]"], Iterator[Finding]], ...] = (

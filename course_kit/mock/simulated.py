@@ -157,7 +157,7 @@ class Simulated:
         return "\n".join(self.reply(request).reasons)
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
-        turn, why = Turn(request), []
+        turn, why = Turn(request), list[str]()
         turn.said = read_definitions(turn.tools)
         calls, problem = [], "I cannot call a tool here, so I answer in words."
         if (turn.choice["type"] == "any" and turn.tools) or (turn.choice["type"] == "tool" and turn.all_tools):

@@ -163,14 +163,15 @@ def _name(text: str, start: int, end: int) -> tuple[int, int]:
         re.search(r"(?:\A|[.!?:\n]\s*|\A[\"'])\Z", text[max(0, start - 9) : start])
         and not text[start:end].split()[0].isupper()
     ):
-        start += re.match(r"\S+\s*", text[start:end]).end()
+        first = re.match(r"\S+\s*", text[start:end])
+        start += first.end() if first else 0
     if text[start:end] == "I" or text[start:end].startswith("I'"):
         return start, start
     more = re.match(r", ?(?:[A-Z]{2}\b|(?:[A-Z][a-z]+ ?)+(?=[.?!]|$| for| on| in))", text[end:])
     return start, end + (more.end() if more and start < end else 0)
 
 
-def _span(kind: str, text: str, start: int, end: int, match: re.Match) -> Span:
+def _span(kind: str, text: str, start: int, end: int, match: re.Match[str]) -> Span:
     value: Any = text[start:end]
     unit = ""
     if kind == "quoted":
@@ -191,7 +192,8 @@ def number(written: str) -> int | float:
     text = written.lower().strip("$€£¥ ").replace(",", "").replace("−", "-")
     if text in NUMBER_WORDS:
         return NUMBER_WORDS.index(text)
-    digits = re.match(r"-?\d+(?:\.\d+)?", text)[0]
+    found = re.match(r"-?\d+(?:\.\d+)?", text)
+    digits = found[0] if found else ""
     return (float(digits) if "." in digits else int(digits)) * SCALES.get(text[len(digits) :].strip(), 1)
 
 

@@ -8,6 +8,7 @@ request's own read timeout, and nothing sleeps. Only this module knows the HTTP 
 """
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import httpx2
 
@@ -94,7 +95,7 @@ def _unwrapped(error: CourseKitError) -> Exception:
     import anthropic
 
     kind = type(error)
-    through = type(kind.__name__, (kind, anthropic.AnthropicError), {"__module__": kind.__module__})
+    through: Any = type(kind.__name__, (kind, anthropic.AnthropicError), {"__module__": kind.__module__})
     copy = through.__new__(through)
     copy.args = error.args
     copy.__dict__.update(error.__dict__)

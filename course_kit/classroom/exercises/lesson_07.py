@@ -3,7 +3,7 @@
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -76,7 +76,7 @@ def _restyled(name: str) -> str:
 
 
 @contextmanager
-def _watched():
+def _watched() -> Iterator[Any]:
     """Notes in the list that it gives whether the kit's own search is asked meanwhile."""
     from course_kit.contract.index import ToolIndex
 

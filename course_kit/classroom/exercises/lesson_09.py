@@ -29,7 +29,7 @@ CHANCE = {
 }
 
 
-def _operation(call: Any) -> tuple:
+def _operation(call: Any) -> tuple[Any, ...]:
     task, step, inputs = call
     return task, step, inputs["order_id"], inputs["amount_cents"]
 
@@ -141,7 +141,7 @@ class World:
         self.rows: list[dict[str, Any]] = []
         self.kept: dict[str, Any] = {}
         self.lost, self.late, self.paid = lost, late, paid
-        self.on_its_way: list[tuple] = []
+        self.on_its_way: list[tuple[Any, ...]] = []
         self.calls, self.left, self.dead, self.place = 0, 0, False, ""
 
     def point(self, place: str) -> None:
@@ -398,7 +398,7 @@ class Stalled:
             [call(job, "-", id=1), call(other, "-", id=2)],
         ]
         half = [[*one, call(other, f"{n}%")] for n, one in enumerate(poll(*"---"))]
-        rows: list[tuple[str, list, int, list[str] | None]] = [
+        rows: list[tuple[str, list[Any], int, list[str] | None]] = [
             ("no round yet", [], 3, None),
             ("polling whose result moves", poll("10%", "35%", "60%", "90%", "done"), 3, None),
             ("three equal rounds", poll("no news", "no news", "no news"), 3, [job]),

@@ -30,7 +30,7 @@ def show(ax: "Axes | Figure", alt: str = "") -> None:
     alt = alt.strip() or getattr(ax, "description", "")
     if not alt:
         raise ValueError("a figure needs a description: say in `alt` what it shows and what follows from it")
-    figure = ax if hasattr(ax, "savefig") else ax.figure
+    figure: Any = ax if hasattr(ax, "savefig") else ax.figure
     if not _in_ipython():
         print(alt)
         pyplot.close(figure)

@@ -94,14 +94,14 @@ def plot_strategies(measured: Mapping[str, Any]) -> "Figure":
         right.barh(label, len(metered.lost), 0.7, color=colour, hatch=hatch, edgecolor="white")
         right.text(len(metered.lost) + 0.3, number, str(len(metered.lost)), va="center")
         told.append(f"{label}: {metered.contexts[-1]:,} tokens at the end, {len(metered.lost)} lost")
-    turns = max((len(metered.contexts) for metered in measured.values()), default=0)
+    longest = max((len(metered.contexts) for metered in measured.values()), default=0)
     left.set(title="Context by turn (✗: answer lost)", xlabel="turn", ylabel="input tokens (estimated)", yscale="log")
     left.xaxis.get_major_locator().set_params(integer=True)
     left.yaxis.set_major_formatter("{x:,.0f}")
     left.grid(axis="y", alpha=0.3)
     left.legend(frameon=False, fontsize="small")
-    right.set(title=f"Answers lost, of {turns}", xlim=(0, turns + 1))
+    right.set(title=f"Answers lost, of {longest}", xlim=(0, longest + 1))
     right.invert_yaxis()
     figure.tight_layout()
-    figure.description = f"Context over {turns} turns and answers lost, simulated. {'. '.join(told)}."
+    figure.description = f"Context over {longest} turns and answers lost, simulated. {'. '.join(told)}."
     return figure

@@ -32,9 +32,10 @@ def plot_pass_k(counts: Any, title: str = "", ax: "Axes | None" = None) -> "Axes
     for number, (label, estimator) in enumerate({"pass@k": pass_at_k, "pass^k": pass_hat_k}.items()):
         colour, marker = LINES[number]
         values = pass_curve(counts, estimator)
-        bands = [tuple(pass_interval(counts, k, estimator)) for k in range(1, len(values) + 1)]
         ks = range(1, len(values) + 1)
-        ax.fill_between(ks, *zip(*bands, strict=True), color=colour, alpha=0.15, hatch=("", "//")[number], linewidth=0)
+        bands = [tuple(pass_interval(counts, k, estimator)) for k in ks]
+        lows, highs = zip(*bands, strict=True)
+        ax.fill_between(ks, lows, highs, color=colour, alpha=0.15, hatch=("", "//")[number], linewidth=0)
         meaning = ("at least one of k passes", "all of k pass")[number]
         ax.plot(ks, values, color=colour, marker=marker, label=f"{label}: {meaning}")
         each = ", ".join(
@@ -102,10 +103,10 @@ def plot_confusion(confusion: Any, title: str = "", ax: "Axes | None" = None) ->
     ax.set_yticks(range(len(labels)), labels)
     ax.set(xlim=(-0.5, len(labels) - 0.5), ylim=(len(labels) - 0.5, -0.5), xlabel="called", ylabel="meant")
     ax.set(title=title or "Meant and called")
-    right = sum(confusion[label, label] for label in labels)
+    met = sum(confusion[label, label] for label in labels)
     total = sum(confusion.counts.values())
     wrong = "; ".join(told) or "nothing off the diagonal"
-    ax.description = f"A matrix of tools meant and called: {right} of {total} on the diagonal. Off it: {wrong}."
+    ax.description = f"A matrix of tools meant and called: {met} of {total} on the diagonal. Off it: {wrong}."
     return ax
 
 
