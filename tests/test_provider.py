@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -782,7 +783,11 @@ def mutated(draw: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("strictness", ["default", "schema", "all"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=int(os.environ.get("COURSE_RUNS", 150)),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(request=mutated(), counting=st.booleans(), streamed=st.booleans())
 def test_no_change_of_a_legal_request_is_a_crash(
     strictness: str, request: dict[str, Any], counting: bool, streamed: bool
