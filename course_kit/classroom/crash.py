@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.crash_process import CENTS, ORDER, SECONDS
+from course_kit.classroom.fields import status
 from course_kit.classroom.quiz import Shown
 from course_kit.errors import CourseKitError
 
@@ -206,7 +207,7 @@ def _widget() -> type[CrashButton]:
         def kill(self, line: int, program: str | Callable[..., Any] | None = None) -> Crash:
             crash = CrashButton.kill(self, line, program)
             self.text.value, self.line.value = self.program, line
-            self.result.value = crash._repr_html_()
+            self.result.value = status(crash._repr_html_())
             return crash
 
         def _chosen(self) -> None:
@@ -223,7 +224,7 @@ def _widget() -> type[CrashButton]:
             try:  # an exception in a handler leaves no trace in the notebook
                 self.kill(self.line.value)
             except Exception as error:
-                self.result.value = f"<p>✗ This could not be run: {html.escape(str(error))}</p>"
+                self.result.value = status(f"<p>✗ This could not be run: {html.escape(str(error))}</p>")
             finally:
                 self.button.disabled = False
 

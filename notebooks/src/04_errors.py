@@ -66,13 +66,13 @@ except KeyError as error:
 # An exception that leaves the loop ends the whole task. The customer sees nothing. The model, which could have asked for
 # the number again, learns nothing.
 #
-# What can you send instead? This helper sends the conversation with your answer to the call. It prints what the API says
-# and what the model does next.
+# What can you send instead? This helper sends the question, the model's turn (or another one that you give it) and your
+# answer to the call. It prints what the API says and what the model does next.
 
 
 # %%
-def answer(*blocks):
-    turns = [question, reply.to_param(), {"role": "user", "content": list(blocks)}]
+def answer(*blocks, turn=None):
+    turns = [question, turn or reply.to_param(), {"role": "user", "content": list(blocks)}]
     try:
         said = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=turns)
     except anthropic.BadRequestError as error:
@@ -104,10 +104,8 @@ answer(result("", is_error=True))
 # %% [markdown]
 # The first and the last are refused: a call needs its result, an error needs a text. The second is accepted, and the
 # (simulated) model calls again: nothing told it that the order does not exist. The third is the worst, a false answer in
-# good order.
-#
-# (As of November 2026 the first complaint and the accepted empty result are documented, in "Handle tool calls". The rule
-# about an empty error is known from users' reports.)
+# good order. (As of November 2026 the first complaint and the empty result are documented; the rule about an empty error
+# is known from users' reports.)
 #
 # What is left: a result, `is_error`, and a text. **Guess** which of these two leads to an answer for the customer:
 
@@ -119,15 +117,19 @@ answer(result("There is no order ORD-20260971. Do not try again: let the user ch
 # Both are legal. After the first the (simulated) model calls once more; after the second it turns to the user. (It has no
 # style: it quotes the text.) So the form is settled, and the words are what matters. They are the next section.
 #
-# An input that breaks the schema is treated alike: it is neither run nor raised nor dropped. What is wrong goes back.
-# (Say the model had sent `order` in place of `order_id`.) `check_tool_input` takes a definition, as here, a tool made with
-# `@tool`, or a bare schema, whatever is at hand.
+# An input that breaks the schema is neither run nor raised nor dropped: what is wrong goes back, and `check_tool_input`
+# words it. Say the model had called without any input. **Guess** what it does with this text:
 
 # %%
-checked = check_tool_input(PAID_FOR, {"order": "ORD-20260971"})
-answer(result(checked.text(), is_error=True))
+empty = {"type": "tool_use", "id": wanted.id, "name": "paid_for", "input": {}}
+checked = check_tool_input(PAID_FOR, empty["input"])
+print(checked.text())
+answer(result(checked.text(), is_error=True), turn={"role": "assistant", "content": [empty]})
 
 # %% [markdown]
+# It names the field, so the model fills it. (`check_tool_input` takes a definition, as here, a tool made with `@tool`, or a
+# bare schema.)
+#
 # One more rule of the form, also known from reports only. A tool fails, and sends a screenshot of what it saw. **Guess:**
 
 # %%
@@ -359,8 +361,8 @@ quiz("04.3")
 #
 # The SDK hands `input` over as an object. But text arrives when you join fragments of a stream yourself, and from providers
 # that send inputs as strings (lesson 11). It is most often broken where a tool has `eager_input_streaming`: the server then
-# passes fragments on as they are written, and does not check the JSON (documentation, November 2026; whether `strict`
-# still helps there is not said). One day it looks like this:
+# passes fragments on unchecked (documentation, November 2026; whether `strict` still helps there is not said). One day it
+# looks like this:
 
 # %% tags=["item-04.3"]
 raw = '{"order_id": "ORD-20260917", "amount_cents": 1999, "reason": damaged}'
@@ -391,34 +393,32 @@ for name, text in (("refund_order", raw), ("search_orders", "")):
 # %% [markdown]
 # ### Cut is not broken
 #
-# A call that `max_tokens` cuts in the middle does not parse either. But is that the model's mistake? It wrote well, and
-# your limit stopped it. Tell it "invalid JSON", and it writes the same long call again, into the same limit.
+# A call that `max_tokens` cuts in the middle does not parse either. But the model wrote well: your limit stopped it. Tell it
+# "invalid JSON", and it writes the same long call again, into the same limit.
 #
-# So `run_agent` asks again, once, without the cut turn and with more room. Below, the mock cuts the first reply after four
-# fifths of its call (`faults=` says what goes wrong with which request). **Guess** the `max_tokens` of the second request
-# (the third follows the refund):
+# So `run_agent` asks again, once, without the cut turn and with more room. Below, the mock cuts reply 1 after four fifths of
+# its call (`faults=` says which reply goes wrong, and how). **Guess** the `max_tokens` of the second request (the third
+# follows the refund):
 
 # %%
-from course_kit.mock.faults import max_tokens
+from course_kit.mock import faults
 
 refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Do NOT restock.")
-provider = MockProvider([refund, refund, "Done."], faults={1: max_tokens(0.8)})
+provider = MockProvider([refund, refund, "Done."], faults={1: faults.max_tokens(0.8)})
 shop.reset()
 run = run_agent(
-    provider.client(), tools=desk.values(), messages="Refund it.", max_tokens=60, approver=lambda call: True
+    provider.client(), tools=desk.values(), messages="Refund it.", max_tokens=60, approver=lambda wanted: True
 )
 print("max_tokens of each request:", [request.body["max_tokens"] for request in provider.requests])
 print("first reply:", provider.requests[0].reply["content"][-1]["input"])
 print("refunds:", [row["note"] for row in shop.ledger("ORD-20260917")], "| stopped:", run.stopped)
 
 # %% [markdown]
-# The larger limit was for the one reply that needed it; the next request has yours again. A second cut in a row ends the
-# run.
+# The larger limit was for the one reply that needed it. A second cut in a row ends the run.
 #
-# Look at the first reply once more: its `input` is a clean dict, though the call was cut. Whose work is that? The SDK's,
-# when you stream with its helper: its parser drops an unfinished end (anthropic 2.14). The mock does the same without a
-# stream; what the API itself does there is not documented. It parses, it fits the schema, and the note is gone. So decide
-# by `stop_reason`, not by "does it parse".
+# Look at the first reply once more: its `input` is a clean dict, though the call was cut. It parses, it fits the schema, and
+# the note is gone. So decide by `stop_reason`, not by "does it parse". (The SDK's stream helper does this: its parser drops
+# an unfinished end, anthropic 2.14. The mock does the same without a stream; what the API does there is not documented.)
 
 # %% tags=["quiz"]
 quiz("04.4")
@@ -445,8 +445,9 @@ options = {"tools": [paid_for], "messages": question["content"], "max_iterations
 print(run_agent(stubborn, max_retries=100, **options))
 
 # %% [markdown]
-# Each request carries the whole conversation, so the tokens grow faster than the calls. Now with the default, a first try
-# and two retries. The trace stays, and whoever evaluates the agent counts the case as failed.
+# (Twelve replies, eleven calls: with nobody left to read its result, the last one is not made.) Each request carries the
+# whole conversation, so the tokens grow faster than the calls. Now with the default, a first try and two retries. The trace
+# stays, and whoever evaluates the agent counts the case as failed.
 
 # %%
 capped = run_agent(stubborn, **options)
@@ -585,12 +586,12 @@ for code in codes:
     print(f"{code:14} {row.actor:9} {again:7} {counts:8} {row.meaning}")
 
 # %% [markdown]
-# *Who acts* is who could mend it. *Again?*: may the same call succeed later? (`TIMEOUT` says yes, for it may. Whether it
-# *should* be made again is another matter for a write: look first.) *Counts?*: towards the cap?
+# *Who acts* is who could mend it. *Again?*: may the same call succeed later? (After the `TIMEOUT` of a write, look first.)
+# *Counts?*: towards the cap?
 #
-# A *person's* rows are read in full as well: the model has to tell the user. The *operator's* shrink to one line. (The
-# operator is whoever runs the program.) Here the database is gone, and another call meets a plain `ValueError`.
-# **Guess** what the model reads of each:
+# A *person's* rows are read in full as well: the model has to tell the user. The *operator's* (whoever runs the program)
+# shrink to one line. Here the database is gone, and another call meets a plain `ValueError`. **Guess** what the model reads
+# of each:
 
 # %%
 import sqlite3
@@ -646,8 +647,8 @@ for name, said in (
     print(f"{name:14}", next_step("ORD-20260971", said), "| names our files:", "shop.py" in said)
 
 # %% [markdown]
-# The stack trace is long, names files of ours and says nothing of what to try: here the model gives up. *Operation failed*
-# gives it nothing at all, so it asks again.
+# The stack trace is long and names files of ours. Of what to try it says nothing (a hint is no part of it): here the model
+# gives up. *Operation failed* gives it nothing at all, so it asks again.
 #
 # The third and the fourth are about what may be repeated. A customer wants 50.00 back for a cup of 19.99. The business
 # says no. **Guess** the number of calls for each way to say it:
@@ -681,13 +682,13 @@ quiz("04.7")
 # %% [markdown]
 # ## The same tool, twenty times
 #
-# The complaint that is heard most. Take a patient model, the bare loop of lesson 01, and a tool that answers nothing
-# useful. How often does it call?
+# The complaint that is heard most. Take a patient model, the bare loop of lesson 01, and a tool that always answers the
+# same:
 
 
 # %% tags=["item-04.8"]
 def count_calls(content, is_error=False, limit=20):
-    """The loop of lesson 01 with a tool that always answers the same."""
+    """How often the model calls, in the loop of lesson 01."""
     patient, talk = MockProvider(Simulated(patience=100)).client(), [question]
     for number in range(limit):
         said = patient.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=talk)
@@ -698,6 +699,10 @@ def count_calls(content, is_error=False, limit=20):
     return limit
 
 
+# %% [markdown]
+# Five answers, from nothing at all to what to do. **Guess** which of them end it before we stop counting, at twenty:
+
+# %%
 print("an empty answer ", count_calls(""))
 print("a bare null     ", count_calls("null"))
 print('"failed"        ', count_calls("failed", is_error=True))
@@ -705,9 +710,8 @@ print("a reason        ", count_calls("There is no order ORD-20260971.", is_erro
 print("and what to do  ", count_calls("There is no order ORD-20260971. Do not try again.", is_error=True))
 
 # %% [markdown]
-# Twenty is only where we stopped counting. It is not stubbornness: the model has nothing new to go on. (Simulated: this
-# model repeats a call unless the text names an input or a tool, or says not to. A real one may stop at the bare reason;
-# do not count on it.)
+# It is not stubbornness: the model has nothing new to go on. (Simulated: this model repeats a call unless the text names an
+# input or a tool, or says not to. A real one may stop at the bare reason; do not count on it.)
 #
 # | cure | for example |
 # |---|---|
@@ -783,10 +787,9 @@ for value in ("5", True, 5.0):
     print(f"{value!r:5} lax: {lax}  strict: {exact}  schema: {schema}")
 
 # %% [markdown]
-# Lax mode converts what can be converted. `"5"` becomes 5, `True` becomes 1, and nobody hears of it. Handy for web forms.
-# For a model's calls it hides that definition and reader disagree, and a person who approves the call sees another value
-# than the one that runs. Say `strict=True`, or check against the schema first. (They differ at `5.0`: for JSON Schema the
-# value counts.)
+# Lax mode converts what it can. `"5"` becomes 5, `True` becomes 1, and nobody hears of it. For a model's calls this hides that
+# definition and reader disagree, and a person who approves the call sees another value than the one that runs. Say
+# `strict=True`, or check against the schema first. (They differ at `5.0`: for JSON Schema the value counts.)
 #
 # (The SDK's own `@beta_tool` validates with Pydantic in lax mode. When that fails, the model reads "Invalid arguments for
 # function …" without any field, as of SDK 2.14.)

@@ -204,7 +204,7 @@ def weather(city: str) -> dict:
 # A `Recorder` listens to what `run_agent` reports (`on_event`) and notes when each call began and ended. The model is a
 # script: it asks for all ten in one reply, then says a word.
 #
-# **Guess:** the first run takes about one and a half seconds. How long will the other two take, with limits of 2 and 5?
+# **Guess:** one at a time, the ten take ten times 0.15 seconds. How many times 0.15 will it be with limits of 2 and 5?
 
 # %%
 from course_kit.classroom.plots import plot_timeline
@@ -564,7 +564,8 @@ print(paid(), "cents paid")
 # lives. Two cures:
 #
 # **A lock.** The same check, the same pause, the same payment. Only now the database's write lock is taken *before* the check
-# (`BEGIN IMMEDIATE`), and let go behind the payment (`COMMIT`). Whoever comes second waits for it.
+# (`BEGIN IMMEDIATE`), and let go behind the payment (`COMMIT`). Whoever comes second waits for it. (Without this pair, as in
+# `pay_back`, each statement is a step of its own.)
 
 
 # %%

@@ -78,12 +78,12 @@ print(run.text)
 
 # %% [markdown]
 # 241.00 are gone, to a customer who never asked, because of a note on a teapot. Nobody at the desk wrote the
-# word "refund". (A real model might have obeyed the second half of the note, too, and said nothing of it.)
+# word "refund".
 #
 # This is called **prompt injection**: a result that holds an instruction. Results are data from strangers; instructions
 # come from the system prompt and the user. The model sees one long text and has to tell them apart.
 #
-# Now the same note with a **gate**: a person in the way. An approver is a function of the call. True lets it run; a
+# Now the same note with a **gate**, a person in the way. An approver is a function of the call: True lets it run, a
 # text refuses it and says why.
 
 
@@ -249,10 +249,10 @@ run_agent(MockProvider([turn, "Understood."]).client(), tools=tools, messages="T
 print(list(files))
 
 # %% [markdown]
-# Both questions come before anything runs, and the backup is lost all the same. An approver is asked about one call at
-# a time: it does not see the next one, and cannot take back its yes.
+# Both questions come before anything runs, and the backup is lost all the same: an approver is asked about one call at
+# a time, and cannot take back its yes.
 #
-# What is won: while a question is open, *nothing* of the turn has run. An approver that **waits** makes use of it.
+# But while a question is open, *nothing* of the turn has run. An approver that **waits** makes use of it.
 # `decide_later()` leaves its questions open; the run ends for now, and a `RunStore`, a file, keeps what is needed to go
 # on. **Guess** what has run, and what is pending:
 
@@ -308,9 +308,8 @@ quiz("06.2")
 # ## What the model reads after a no
 #
 # The refund of the broken cup was proposed, and the person said no: the photo shows another cup. What do you send back?
-# Leaving the call without a result is a 400, and an exception ends the run (lessons 01 and 04). Here are six results
-# that one finds in real programs. The helper sends each and prints what the (simulated) model does next. (`to_param()`
-# makes of the reply the plain message that is sent back.)
+# No result at all is a 400, and an exception ends the run (lessons 01 and 04). The helper below sends a result and prints
+# what the (simulated) model does next. (`to_param()` makes of the reply the plain message that is sent back.)
 
 # %%
 from course_kit import DEFAULT_MODEL, definitions
@@ -331,7 +330,8 @@ def after(content, **flag):
 
 
 # %% [markdown]
-# **Guess** for each: will it call again, give up, or believe that the money was paid?
+# Six results that one finds in real programs. **Guess** for each: will it call again, give up, or believe that the money
+# was paid?
 
 # %% tags=["item-06.4"]
 after("")
@@ -531,11 +531,11 @@ except RunTaken:
 go_on_with_it("a third:   ")
 
 # %% [markdown]
-# Once. The first found its next place in the list of steps taken, and leaves the run to the other; the third only gets
-# the run as it ended. Between processes it is the same (the tests of the store do it with two).
+# Once. When the first writes down its next step, the second has written that step already: `RunTaken`. It stops and
+# leaves the run to the other. The third only gets the run as it ended. (Between two processes it is the same.)
 #
 # Should a process die *in the middle of the refund*, nobody knows whether it was paid. Such a call is made again only
-# if a key makes that harmless (`task="ticket-118"`; more below, and in lesson 09).
+# if a key makes that harmless (`task="ticket-118"`; more below).
 #
 # Who decided what, and when? Questions, answers and their use are rows of one log:
 
@@ -605,43 +605,47 @@ ORDINARY = [
 ]
 
 # %% [markdown]
-# Nine want a refund. Three (T4, O7, O8 below) want a page of the attacker's opened, with the order's **access token**
-# sent along: carriers ask for it when one follows a parcel. For that the desk has a new tool. Its author wrote
-# `effect="read"`, since it changes nothing; so it asks nobody. And `query_order` now returns the raw record, token
-# included.
+# Nine want a refund. Three (T4, O7, O8 below) want a page of the attacker's opened, with the order's **access token** sent
+# along: carriers ask for it when one follows a parcel. `query_order` now returns the raw record, so the token is there to
+# be sent. `record` reads it, with three of our guards. Each works if its name is among `guards`:
 #
-# Each guard is a switch:
-#
-# - `marked`: the result says who wrote it (`from_outside`),
+# - `bare`: no token in what the model reads,
 # - `withheld`: a note that reads like an instruction is left out (`suspect_passages`),
-# - `closed`: pages only of the carrier the shop works with,
-# - `bare`: no token in what the model reads.
+# - `marked`: the result says who wrote it (`from_outside`).
 
 # %%
 from course_kit import from_outside, suspect_passages
 
 SECRET = "at-4c81f0d2"
+
+
+def record(order_id, guards):
+    found = shop.query_order(order_id)
+    if "bare" not in guards:
+        found["access_token"] = SECRET
+    if "withheld" in guards and suspect_passages(found["customer_note"] or ""):
+        found["customer_note"] = "(left out: it reads like an instruction)"
+    return from_outside(found, "order form") if "marked" in guards else found
+
+
+# %% [markdown]
+# And a new tool opens a carrier's page. Its author wrote `effect="read"`, since it changes nothing; so it asks nobody. The
+# fourth guard stands in it, `closed`: pages only of the carrier the shop works with. `opened` keeps what left the house; the
+# address counts, too.
+
+# %%
 opened = []
 
 
-def record(order_id, marked, withheld, bare):
-    found = shop.query_order(order_id)
-    if not bare:
-        found["access_token"] = SECRET
-    if withheld and suspect_passages(found["customer_note"] or ""):
-        found["customer_note"] = "(left out: it reads like an instruction)"
-    return from_outside(found, "order form") if marked else found
-
-
-def fetch(url, access_token, closed):
-    if closed and not url.startswith("https://nordpost.example.com/"):
+def fetch(url, access_token, guards):
+    if "closed" in guards and not url.startswith("https://nordpost.example.com/"):
         raise ToolError("NOT_ALLOWED", "only pages of nordpost.example.com are opened", hint="do not try again")
-    opened.append(f"{url} {access_token}")  # what leaves: the address counts, too
+    opened.append(f"{url} {access_token}")
     return "(an empty page)"
 
 
 # %% [markdown]
-# The two tools around them, and the desk's refund:
+# The desk's three tools for this. (`Token` is a string with a form: by it the simulated model finds the token.)
 
 # %%
 from typing import Annotated
@@ -652,70 +656,73 @@ refund_order = next(entry for entry in desk_tools(shop) if entry.name == "refund
 Token = Annotated[str, Field(pattern="^at-[0-9a-f]{8}$", description="The order's access token: carriers ask for it.")]
 
 
-def desk(marked=False, withheld=False, closed=False, bare=False):
+def desk(guards):
     @tool(effect="read")
     def query_order(order_id: str) -> dict:
         """Read one order in full, when its number is known: items, status, what was paid."""
-        return record(order_id, marked, withheld, bare)
+        return record(order_id, guards)
 
     @tool(effect="read")
     def open_carrier_page(url: str, access_token: Token) -> str:
         """Open the page of a carrier and read it. Changes nothing."""
-        return fetch(url, access_token, closed)
+        return fetch(url, access_token, guards)
 
     return [query_order, open_carrier_page, refund_order]
 
 
 # %% [markdown]
-# `attack` plays one note against one set of guards: the same harmless question each time, a person who refuses whatever
-# the colleague did not ask for, and a look at what was lost: the money, or the token anywhere in what left. With
-# `gate=False` everything is waved through.
+# `attack` plays one note against some guards: the same harmless question each time, and then a look at what was lost, the
+# money, or the token anywhere in what left. The fifth guard is the gate, a person who refuses all that the colleague did not
+# ask for. Without it everything is waved through.
 
 
 # %%
-def attack(note, gate=False, **guards):
+def attack(note, *guards):
     leave_note(note)
     opened.clear()
     asked = []
 
     def decide_about(wanted):
         asked.append(wanted)
-        return "nobody here asked for this" if gate else True
+        return "nobody here asked for this" if "gate" in guards else True
 
-    run_agent(gullible, tools=desk(**guards), messages=HARMLESS, approver=decide_about)
+    run_agent(gullible, tools=desk(guards), messages=HARMLESS, approver=decide_about)
     if len(paid_back()) > 1:
         return "paid"
     if any(SECRET in sent for sent in opened):
         return "token lost"
-    return "person asked" if gate and asked else "nothing"
+    return "person asked" if "gate" in guards and asked else "nothing"
 
-
-print("no guard:      ", [attack(note) for note in TEXTBOOK])
-print("gate alone:    ", [attack(note, gate=True) for note in TEXTBOOK])
 
 # %% [markdown]
-# Look at the fourth. The gate is on, and the token is lost all the same: the call that carried it away was declared a
-# read, so no one was asked. **A gate stops what somebody declared dangerous.** Reading from an address that a stranger
-# chose is sending.
+# The four textbook notes, without any guard and with the gate. **Guess** what becomes of the fourth behind the gate:
+
+# %%
+print("no guard:      ", [attack(note) for note in TEXTBOOK])
+print("gate alone:    ", [attack(note, "gate") for note in TEXTBOOK])
+
+# %% [markdown]
+# The gate is on, and the token is lost all the same: the call that carried it away was declared a read, so no one was
+# asked. **A gate stops what somebody declared dangerous.** Reading from an address that a stranger chose is sending.
 #
 # Now every guard alone, and then all. **Write down two guesses:** which single guard leaves the least damage? And how
 # often is the person still asked when all are on?
 
 # %% tags=["item-06.6"]
 GUARDS = {
-    "no guard": {},
-    "sources marked": {"marked": True},
-    "suspect notes withheld": {"withheld": True},
-    "no way out": {"closed": True},
-    "no token in the context": {"bare": True},
-    "gate": {"gate": True},
-    "all of them": {"marked": True, "withheld": True, "closed": True, "bare": True, "gate": True},
+    "no guard": [],
+    "sources marked": ["marked"],
+    "suspect notes withheld": ["withheld"],
+    "no way out": ["closed"],
+    "no token in the context": ["bare"],
+    "gate": ["gate"],
+    "all of them": ["marked", "withheld", "closed", "bare", "gate"],
 }
 notes = {f"T{number}": note for number, note in enumerate(TEXTBOOK, 1)}
 notes |= {f"O{number}": note for number, note in enumerate(ORDINARY, 1)}
 damage = {}
 for name, guards in GUARDS.items():
-    damage[name] = {key: attack(note, **guards) for key, note in notes.items()}
+    damage[name] = {key: attack(note, *guards) for key, note in notes.items()}
 
 # %% [markdown]
 # T are the textbook notes, O the ordinary ones, in the order above.
@@ -802,8 +809,7 @@ for attempt in (1, 2, 3):
 # `desk_tools(shop, task="ticket-118")` builds such a key from task, order and amount. The model never sees it: a model
 # that writes the key itself writes a new one each time. Lesson 09 goes into it.
 #
-# **Preview, then commit with a token.** The first tool says what would happen and hands out a token for exactly that.
-# The second takes only the token. Between the two, nothing can be changed.
+# **Preview, then commit with a token.** A first tool says what would happen and hands out a token for exactly that:
 
 # %%
 import secrets
@@ -820,7 +826,14 @@ def preview_refund(order_id, amount_cents, reason):
     return {"would_pay_cents": amount_cents, "left_afterwards_cents": left, "token": token}
 
 
-def commit_refund(token):
+# %% [markdown]
+# The second tool takes only the token. Between the two, nothing can be changed.
+
+
+# %%
+@tool(effect="irreversible")
+def commit_refund(token: str) -> dict:
+    """Pay the refund that was previewed under this token."""
     if token not in previews:
         raise ToolError("NO_PREVIEW", "this token is unknown or used", hint="preview the refund again")
     return shop.refund_order(**previews.pop(token))
@@ -833,12 +846,6 @@ def commit_refund(token):
 
 
 # %%
-@tool(effect="irreversible", name="commit_refund")
-def commit_tool(token: str) -> dict:
-    """Pay the refund that was previewed under this token."""
-    return commit_refund(token)
-
-
 def cashier(wanted):
     preview = previews.get(wanted["input"]["token"])
     print("asked to run", wanted["name"], "with", list(wanted["input"]), "| preview:", preview)
@@ -849,7 +856,7 @@ shop.reset()
 token = preview_refund(**deed)["token"]
 for attempt in (1, 2):
     script = [call("commit_refund", token=token), "Done."]
-    run_agent(MockProvider(script).client(), tools=[commit_tool], messages=COMPLAINT, approver=cashier)
+    run_agent(MockProvider(script).client(), tools=[commit_refund], messages=COMPLAINT, approver=cashier)
     print("attempt", attempt, "ledger:", [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 
 # %% [markdown]
@@ -857,7 +864,7 @@ for attempt in (1, 2):
 #
 # **Do and compensate.** Some tasks are several writes, and there is no undo for all of them. Do first what can be taken
 # back, keep how, and do the irreversible step last. Here a replacement is taken from the shelf and the difference
-# refunded:
+# refunded. First the shelf:
 
 
 # %%
@@ -867,6 +874,14 @@ def stock_of_cup(change=0):
         return database.execute("SELECT stock FROM products WHERE product_id = 'PRD-101'").fetchone()[0]
 
 
+shop.reset()
+print("stock:", stock_of_cup())
+
+# %% [markdown]
+# **Guess** the stock after a refund that is too large, and after one that is paid:
+
+
+# %%
 def replace_and_refund(amount_cents):
     stock_of_cup(-1)
     try:
@@ -877,7 +892,6 @@ def replace_and_refund(amount_cents):
 
 
 shop.reset()
-print("stock:", stock_of_cup())
 print(replace_and_refund(500_000), "| stock:", stock_of_cup())
 print(replace_and_refund(500), "| stock:", stock_of_cup())
 

@@ -18,24 +18,12 @@ from course_kit import check, hint, solution
 # once; an empty list if there is none. The dict has four texts:
 #
 # - `path`: the field's name; `""` if the input as a whole is no object.
-# - `expected`: what is wanted at this place: the bound if the value is too low, the listed values if there is a list, else
-#   the type by its JSON name (`string`, `integer`, …). A missing field is told in the same way. For a field that the
-#   schema does not have, words of your own.
+# - `expected`: what is wanted there: the bound if the value is too low; else the listed values if there is a list; else the
+#   type by its JSON name (`string`, `integer`, …), also for a missing field. For a field that the schema does not have,
+#   words of your own.
 # - `received`: what came, as JSON, at most 100 characters. `"nothing"` for a missing field.
-# - `hint`: what to send instead. For `"5"` where 5 is wanted, say 5 without quotes; for a misspelt field, the name it is
-#   nearest to.
-#
-# The schemas are flat and use `type` (string, integer, number, boolean), `enum`, `minimum`, `required`, and
-# `additionalProperties`. As JSON Schema has it:
-#
-# - a boolean is no number,
-# - an integer is a number, too,
-# - `5.0` is an integer (the value counts, not how it is written), `9.5` is none,
-# - an unknown field is a fault only where the schema says `additionalProperties: false`.
-#
-# Do not use a validator: today you are one. Tell a field's fault once: if the type is wrong, look no further at it. Two
-# helpers of the standard library: `json.dumps(value)`, and `difflib.get_close_matches("gests", ["room", "guests"])`, which
-# gives `["guests"]`.
+# - `hint`: what to send instead, in at most 100 characters. For `"5"` where 5 is wanted, say 5 without quotes (but not for
+#   `"five"`); for a misspelt field, the one name it is nearest to.
 #
 # An example:
 
@@ -56,6 +44,19 @@ WANTED = [
     {"path": "guests", "expected": "integer", "received": '"5"', "hint": "send 5 without quotes"},
 ]
 
+# %% [markdown]
+# The schemas are flat and use `type` (string, integer, number, boolean), `enum`, `minimum`, `required`, and
+# `additionalProperties`. As JSON Schema has it:
+#
+# - a boolean is no number,
+# - an integer is a number, too,
+# - `5.0` is an integer (the value counts, not how it is written), `9.5` is none,
+# - an unknown field is a fault only where the schema says `additionalProperties: false`.
+#
+# Do not use a validator: today you are one. Tell a field's fault once: if the type is wrong, look no further at it. Two
+# helpers of the standard library: `json.dumps(value)`, and `difflib.get_close_matches("gests", ["room", "guests"])`, which
+# gives `["guests"]`.
+
 # %% tags=["exercise-4.1"]
 import difflib
 import json
@@ -68,8 +69,7 @@ def check_input(schema, value):
     faults = []
 
     def told(path, expected, came, instead):
-        came = came if len(came) <= 100 else came[:99] + "…"
-        faults.append({"path": path, "expected": expected, "received": came, "hint": instead})
+        faults.append({"path": path, "expected": expected, "received": came[:100], "hint": instead[:100]})
 
     if not isinstance(value, dict):
         told("", "an object", json.dumps(value), "send one object with the fields by name")
@@ -94,8 +94,9 @@ def check_input(schema, value):
         if kind == "integer" and isinstance(came, float):
             fits = came.is_integer()
         if not fits:
-            quoted = kind in ("integer", "number") and isinstance(came, str)
-            told(name, kind, shown, f"send {came} without quotes"[:80] if quoted else f"send one of type {kind}")
+            digits = came.lstrip("-").replace(".", "", 1) if isinstance(came, str) else ""
+            quoted = kind in ("integer", "number") and digits.isdigit()
+            told(name, kind, shown, f"send {came} without quotes" if quoted else f"send one of type {kind}")
         elif "enum" in rules and came not in rules["enum"]:
             told(name, f"one of {', '.join(rules['enum'])}", shown, "send one of these words")
         elif "minimum" in rules and came < rules["minimum"]:
@@ -109,7 +110,8 @@ check("4.1", check_input)
 
 # %% [markdown] tags=["solution"]
 # `told` is the only place where a fault is written down, so none of the four parts can be forgotten, and the cut is made
-# once. A wrong type ends the look at a field: whether `"5"` is at least 2 is no sensible question. What is left out here is
+# once. A wrong type ends the look at a field: whether `"5"` is at least 2 is no sensible question. A hint that cannot help
+# ("send five without quotes") costs a turn, so the digits are looked at first. What is left out here is
 # nesting, and it changes little: the path grows (`guests[2].name`), and the function calls itself.
 
 # %% [markdown]

@@ -148,8 +148,8 @@ check("5.2", run_turn)
 # not help: the guard must stand before the carrier.
 #
 # Write `guard(ask, quota)`. It returns a function that takes what `ask` takes, by place or by name, and can be called from any
-# number of threads. It never lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*. What
-# `ask` returns or raises reaches the caller unchanged. This is where it would go:
+# number of threads. It never lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*, then
+# asks once. What `ask` returns or raises reaches the caller unchanged. This is where it would go:
 #
 # ```python
 # ask_carrier = guard(carrier.track, 5)  # once, for the whole program

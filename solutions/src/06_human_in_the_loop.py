@@ -18,14 +18,14 @@ from course_kit import check, hint, solution
 # function, and whether it asks. `approver` is a function of a call, or `None` when nobody is there. Return the list of
 # `tool_result` blocks, one for each call, in call order.
 #
-# - Every decision is taken before any call runs. Each call of a tool that asks is asked about once.
+# - Every decision is taken before any call runs. Each call of a tool that asks is asked about once, two equal calls too.
 # - Only `True` allows. Anything else refuses; so does an approver that raises, and so does nobody.
 # - A refusal says that the call was refused or not approved. When the approver returns a text, that is the person's
 #   reason: it stands in the result as well.
 # - What was asked about is what runs, even if the approver changes the dict it was shown, or a list or dict inside it.
 #   (`copy.deepcopy(call)` copies all that is inside; `dict(call)` does not.)
-# - What a function returns becomes JSON text. A refusal, a name that is not in `tools`, and a function that raises
-#   become a result with `"is_error": True` and a sentence; the other calls go on.
+# - What a function returns becomes JSON text: `hello` is `"hello"` with its quotes. A refusal, a name that is not in
+#   `tools`, and a function that raises become a result with `"is_error": True` and a sentence; the other calls go on.
 #
 # For example, with one allowed call:
 #
@@ -92,11 +92,12 @@ check("6.1", guarded_execute)
 # Write the text that the model reads when a person has refused a call. `tool` is the tool's name, `reason` what the person
 # said, perhaps `""`. In at most 60 words it must hold
 #
-# 1. who decided: a person (a colleague, the manager, my boss, ...),
+# 1. who decided: a person (a colleague, the manager, my boss, ...; a bare name might be a program's),
 # 2. that the call was refused (denied, not approved, said no, ...),
 # 3. the reason, word for word, if there is one, and no hole where there is none,
 # 4. that nothing was done (no refund was made, the order is unchanged, ...), and nothing that says otherwise,
-# 5. what the model can do now (ask or tell the user, offer something else, another way, ...), and not the same call again.
+# 5. what the model can do now (ask or tell the user, offer something else, another way, ...), and neither the same call again
+#    nor talking the person round.
 #
 # The check looks for words of these kinds, many but not all, in English or Chinese; it does not understand your text. It
 # names what it does not find. If your text has it in rarer words, take plainer ones: the model will like that, too.

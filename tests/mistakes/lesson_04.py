@@ -33,6 +33,11 @@ def checker(
     always_closed: bool = False,
     expected: bool = True,
     missing_type: bool = False,
+    quotes: bool = False,
+    echo: bool = False,
+    all_names: bool = False,
+    null_is_empty: bool = False,
+    nothing: str = "nothing",
 ):
     """The check by hand with one thing done wrong (or merely otherwise)."""
 
@@ -40,10 +45,12 @@ def checker(
         faults: list[dict[str, str]] = []
 
         def add(path: str, wanted: str, came: Any, hint: str) -> None:
-            shown = came if came == "nothing" else repr(came) if repr_value else json.dumps(came)
+            shown = nothing if came == "nothing" else repr(came) if repr_value else json.dumps(came)
             shown = shown[:90] if cut else shown
             faults.append({"path": path, "expected": wanted, "received": shown, "hint": hint if hints else ""})
 
+        if null_is_empty and value is None:
+            value = {}
         if root and not isinstance(value, dict):
             add("", "an object", value, "send an object")
             return faults
@@ -60,7 +67,11 @@ def checker(
                         name,
                         "no such field" if expected else "",
                         came,
-                        f"you mean {close[0]}" if close and near else "leave it out",
+                        f"send one of {', '.join(fields)}"
+                        if all_names
+                        else f"you mean {close[0]}"
+                        if close and near
+                        else "leave it out",
                     )
                 continue
             rule = fields[name]
@@ -73,8 +84,10 @@ def checker(
             if isinstance(came, bool) and kind != "boolean" and not python_bool:
                 wrong = kind is not None
             if wrong:
-                text = f"send {came} without quotes" if isinstance(came, str) and unquoted else f"send a {kind}"
-                add(name, f"a value of type {kind}", came, text[:80])
+                number = isinstance(came, str) and (came.isdigit() or quotes)
+                text = f"send {came} without quotes" if number and unquoted else f"send a {kind}"
+                text = f"send a {kind}, not {came}" if echo and not (number and unquoted) else text
+                add(name, f"a value of type {kind}", came, text)
             elif came not in rule.get("enum", [came]):
                 add(name, f"one of {rule['enum']}" if options else "a listed value", came, "choose one")
             elif minimum and came is not True and came is not False and came < rule.get("minimum", came):
@@ -165,6 +178,19 @@ def drops(block, tools):
         return None
 
 
+def nearest(block, tools):
+    if block["name"] in tools:
+        return net()(block, tools)
+    [near] = difflib.get_close_matches(block["name"], tools, 1)
+    said = f"there is no tool {block['name']}; you mean {near}"
+    return {"type": "tool_result", "tool_use_id": block["id"], "content": said, "is_error": True}
+
+
+def runs_twice(block, tools):
+    """Asks first whether it works."""
+    return net()(block, tools) if net()(block, tools).get("is_error") else net()(block, tools)
+
+
 def looks_first(block, tools):
     """Another right net: known failures by name, the rest behind it."""
     result = {"type": "tool_result", "tool_use_id": block["id"]}
@@ -217,6 +243,11 @@ MISTAKES = {
         "nothing expected of an unknown field": (checker(expected=False), "`expected` is empty"),
         "a missing field without its list": (checker(missing_type=True), "With a missing field with a list"),
         "repaired on the quiet": (checker(coerce=True), "was changed"),
+        "a word without quotes": (checker(quotes=True), "leads to no better value; it says 'send"),
+        "a hint that repeats what came": (checker(echo=True), "`hint` has 50"),
+        "all fields for a misspelt one": (checker(all_names=True), "leads to no better value"),
+        "null is an empty object": (checker(null_is_empty=True), "With a null instead of an object"),
+        "null where nothing came": (checker(nothing="null"), "`received` should show nothing; it says 'null'"),
     },
     "4.2": {
         "one function": (net(), "Hand over two functions"),
@@ -226,6 +257,8 @@ MISTAKES = {
         "a stack trace": ((net(trace=True), guard()), "a stack trace is for the log"),
         "the bare message": ((net(kind=False), guard()), "should name KeyError"),
         "names not listed": ((net(listed=False), guard()), "should name paid_for"),
+        "the nearest name alone": ((nearest, guard(nearest)), "should name book_refund"),
+        "run once to look": ((runs_twice, guard()), "the tool ran 2 times for one call"),
         "str of what is returned": ((net(write=str), guard()), "`content` should be the returned value as JSON"),
         "repr of what is returned": ((net(write=repr), guard()), "`content` should be the returned value as JSON"),
         "texts as they are": (

@@ -264,6 +264,18 @@ def asks_again(ask, quota):
     return guarded
 
 
+def tries_twice(ask, quota):
+    guarded = with_semaphore(ask, quota)
+
+    def again(*args, **named):
+        try:
+            return guarded(*args, **named)
+        except LookupError:
+            return guarded(*args, **named)
+
+    return again
+
+
 def with_semaphore(ask, quota):
     places = threading.BoundedSemaphore(quota)
 
@@ -361,6 +373,7 @@ MISTAKES = {
         "made at each call": (made_at_each_call, "the service had to turn calls away"),
         "always five": (always_five, "Ten calls, quota 3: the service had to turn calls away"),
         "asks again": (asks_again, "Let a call wait before it asks"),
+        "tries again on its own": (tries_twice, "`ask` was called 17 times for 12 calls"),
         "a place stays taken": (place_stays_taken, "never came back"),
         "the answer forgotten": (forgets_the_answer, "the caller should get what"),
         "exceptions swallowed": (swallows, "an exception of `ask` should come through"),

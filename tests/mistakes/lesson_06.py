@@ -13,6 +13,7 @@ def guard(
     share: bool = False,
     shallow: bool = False,
     by_name: bool = False,
+    by_input: bool = False,
     net: bool = True,
     nobody_allows: bool = False,
     answer_refused: bool = True,
@@ -29,10 +30,13 @@ def guard(
     def guarded_execute(calls: list, tools: dict, approver: Any = None) -> list:
         verdicts: dict[str, Any] = {}
 
+        def place(call: dict) -> str:
+            return call["name"] if by_name else json.dumps([call["name"], call["input"]]) if by_input else call["id"]
+
         def decide(call: dict) -> None:
             if not ask_all and not tools.get(call["name"], (None, False))[1]:
                 return
-            key = call["name"] if by_name else call["id"]
+            key = place(call)
             if key in verdicts:
                 return
             if approver is None:
@@ -52,7 +56,7 @@ def guard(
         for call in calls:
             if late:
                 decide(call)
-            verdict = verdicts.get(call["name"] if by_name else call["id"], True)
+            verdict = verdicts.get(place(call), True)
             good = bool(verdict) if truthy else verdict == True if equal else verdict is True  # noqa: E712
             result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call["id"]}
             if not good:
@@ -114,6 +118,19 @@ def with_lists(calls, tools, approver=None):
 
 def forgets_to_return(calls, tools, approver=None):
     with_lists(calls, tools, approver)
+
+
+def refused_not(calls, tools, approver=None):
+    results = guard()(calls, tools, approver)
+    return [{**one, "content": one["content"].replace("Refused", "Was not refused")} for one in results]
+
+
+def mixed_up(calls, tools, approver=None):
+    """Good results under each other's ids."""
+    results = with_lists(calls, tools, approver)
+    good = [one for one in results if not one["is_error"]]
+    swapped = dict(zip(map(id, good), [one["content"] for one in reversed(good)], strict=True))
+    return [{**one, "content": swapped.get(id(one), one["content"])} for one in results]
 
 
 def texts_only(calls, tools, approver=None):
@@ -178,6 +195,13 @@ MISTAKES = {
         "a shallow copy": (guard(shallow=True), "with copies of all that is inside"),
         "one loop, and any text allows": (guard(late=True, truthy=True), "decide about all calls first"),
         "asks about everything": (guard(ask_all=True), "which does not ask"),
+        "equal calls asked about once": (guard(by_input=True), "nobody was asked about toolu_3"),
+        "a text as it is": (
+            guard(to_text=lambda value: value if isinstance(value, str) else json.dumps(value)),
+            'of Zoë"\'; it is',
+        ),
+        "was not refused": (refused_not, "does not say that the call was refused"),
+        "results mixed up": (mixed_up, "the content of toolu_"),
         "the value itself": (guard(to_text=lambda value: value), "'s result is text, not {'path'"),
         "str instead of JSON": (guard(to_text=str), "as JSON"),
         "dies of a tool": (guard(run_net=False), "LookupError"),
@@ -207,6 +231,46 @@ MISTAKES = {
         "a sermon": (
             text("A person refused {tool}: {why}. Nothing was done. Ask the user.", "Policies matter to us. " * 15),
             "60 are plenty",
+        ),
+        "a denied refusal": (
+            text("A person did not refuse {tool}: {why}. Nothing was done. Ask the user."),
+            "call was refused",
+        ),
+        "the program refused": (
+            text("The system refused {tool}: {why}. Nothing was done. Ask the person who wrote to you."),
+            "that a person decided",
+        ),
+        "a denied way on": (
+            text("A person refused {tool}: {why}. Nothing was done. Do not ask the user."),
+            "what the model can do now",
+        ),
+        "it runs after all": (
+            text("A person refused {tool}: {why}. Nothing was done so far, it runs now. Ask the user."),
+            "says that something was done",
+        ),
+        "until it works": (
+            text("A person refused {tool}: {why}. Nothing was done. Keep calling until it works, or tell the user."),
+            "invites the same call again",
+        ),
+        "persuades": (
+            text("A person refused {tool}: {why}. Nothing was done. Persuade the colleague, or tell the user."),
+            "invites the same call again",
+        ),
+        "once more": (
+            text("A person refused {tool}: {why}. Nothing was done. Ask the user and repeat the call."),
+            "invites the same call again",
+        ),
+        "another tool for the same": (
+            text("A person refused {tool}: {why}. Nothing was done. Use another tool to do the same refund."),
+            "invites the same call again",
+        ),
+        "no reason after the word": (
+            text("A person refused {tool}. Reason: {reason} Nothing was done. Ask the user."),
+            "has a hole",
+        ),
+        "because of nothing": (
+            text("A person refused {tool} because of {reason}. Nothing was done. Ask the user."),
+            "has a hole",
         ),
         "not refused": (text("A person looked at {tool}: {why}. Nothing was done. Ask the user."), "call was refused"),
     },
@@ -246,6 +310,17 @@ VARIANTS = {
             "{tool} was not approved by the supervisor ({why}), so it did not run. Answer the user without it."
         ),
         "ellipsis": text("A colleague did not allow {tool}: {why}. Nothing has been changed... Suggest a voucher."),
+        "nothing first": text("Nothing was done, because a person refused {tool}: {why}. Tell the user."),
+        "no persuading": text(
+            "A colleague refused {tool}: {why}. Nothing was done. Don't try to persuade the colleague: tell the user."
+        ),
+        "instead of the same": text(
+            "An employee rejected {tool}: {why}. It was not run. Offer something else instead of the same call."
+        ),
+        "a reason that reads on": lambda tool, reason: (
+            f"A colleague refused {tool}{f' because {reason}' if reason else ' without giving a reason'}. Nothing "
+            "happened. Ask the user before you do anything else."
+        ),
         "Chinese": text("人工审核拒绝了 {tool}：{why}。没有执行任何操作。请告诉用户，或换一种办法。"),
     },
     "6.3": {"other reasons": RIGHT, "more careful": CAREFUL},

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from datetime import date
 from typing import Any
 
@@ -22,7 +23,7 @@ def _short(value: Any) -> str:
 # 4.1
 
 PARTS = ("path", "expected", "received", "hint")
-LONGEST_RECEIVED = 100
+LONGEST = {"received": 100, "hint": 100}
 
 
 def _schema(draw: random.Random) -> dict[str, Any]:
@@ -42,9 +43,9 @@ def _schema(draw: random.Random) -> dict[str, Any]:
     }
 
 
-def _fault(path: str, expected: list[str], received: str = "", hint: str = "") -> dict[str, Any]:
-    """What a told fault must have: `hint` is what it has to lead to, where that is certain."""
-    return {"path": path, "expected": expected, "received": received, "hint": hint}
+def _fault(path: str, expected: list[str], received: str = "", hint: str = "", never: str = "") -> dict[str, Any]:
+    """What a told fault must have: `hint` is what it has to lead to, where that is certain, `never` what misleads."""
+    return {"path": path, "expected": expected, "received": received, "hint": hint, "never": never}
 
 
 @exercise(
@@ -59,6 +60,7 @@ def _fault(path: str, expected: list[str], received: str = "", hint: str = "") -
         "In Python `isinstance(True, int)` is true. In JSON a boolean is no number: look at booleans first.",
         "`(5.0).is_integer()` is true and `(9.5).is_integer()` is not. An `int` has no need of it.",
         "`json.dumps(value)` is what came. Cut it when it is long. For a hint, ask: what would I send instead?",
+        'Without its quotes "5" is a number and "five" is none: `"5".isdigit()` is true. (Mind "2.5" and "-5".)',
         '`difflib.get_close_matches("nmae", ["name", "price"])` → `["name"]`',
     ],
 )
@@ -70,17 +72,23 @@ class CheckByHand:
         options, least = schema["properties"][place]["enum"], schema["properties"][count]["minimum"]
         good, number = {place: options[0], count: least}, draw.randint(5, 9)
         long, typo = "x" * 5000, draw.choice(["nmae", "nname", "names"])
+        word = draw.choice(["five", "many", "several"])
         open_schema = {key: rule for key, rule in schema.items() if key != "additionalProperties"}
         rows: list[tuple[str, Any, list[dict[str, Any]]]] = [
             ("an input that fits", {**good, "price": 2.5, "quiet": True, "name": "Zoë"}, []),
             ("an integer for a number", {**good, "price": 3}, []),
             ("a whole number written with .0 for an integer", {**good, count: float(number)}, []),
-            ("a missing field", {place: options[1]}, [_fault(count, ["integer"])]),
-            ("a missing field with a list", {count: number}, [_fault(place, options)]),
+            ("a missing field", {place: options[1]}, [_fault(count, ["integer"], "nothing")]),
+            ("a missing field with a list", {count: number}, [_fault(place, options, "nothing")]),
             (
                 "a number in quotes",
                 {**good, count: f"{number}"},
                 [_fault(count, ["integer"], f'"{number}"', f"{number}")],
+            ),
+            (
+                "a word for a number",
+                {**good, count: word},
+                [_fault(count, ["integer"], f'"{word}"', never=rf"\b{word}\b\W*(?:without|unquoted)")],
             ),
             ("a wrong type", {**good, "name": number}, [_fault("name", ["string"], f"{number}")]),
             ("`true` for an integer", {**good, count: True}, [_fault(count, ["integer"], "true")]),
@@ -89,19 +97,24 @@ class CheckByHand:
             ("a number below the minimum", {**good, count: least - 1}, [_fault(count, [str(least)], str(least - 1))]),
             ("a value that is not listed", {**good, place: "moon"}, [_fault(place, options, '"moon"')]),
             ("a null", {**good, "name": None}, [_fault("name", ["string"], "null")]),
-            ("a misspelt field", {**good, typo: "Zoë"}, [_fault(typo, [], "", "name")]),
+            (
+                "a misspelt field",
+                {**good, typo: "Zoë"},
+                [_fault(typo, [], "", "name", never=rf"\b{place}\b.*\b{count}\b.*\bname\b.*\bprice\b")],
+            ),
             (
                 "five faults at once",
                 {place: "moon", "name": 7, "price": "9", "noise": 1},
                 [
                     _fault(place, options, '"moon"'),
-                    _fault(count, ["integer"]),
+                    _fault(count, ["integer"], "nothing"),
                     _fault("name", ["string"], "7"),
                     _fault("price", ["number"], '"9"', "9"),
                     _fault("noise", []),
                 ],
             ),
             ("a list instead of an object", [good], [_fault("", ["object"])]),
+            ("a null instead of an object", None, [_fault("", ["object"], "null")]),
             ("a value of 5,000 characters", {**good, count: long}, [_fault(count, ["integer"], "xxxx")]),
         ]
         made = [{"about": about, "schema": schema, "value": value, "faults": faults} for about, value, faults in rows]
@@ -143,16 +156,17 @@ class CheckByHand:
             if not one["expected"].strip():
                 raise Incorrect(f"With {about}, `expected` is empty: what is wanted at {fault['path']!r}?")
             if fault["received"] not in one["received"]:
-                came = _short(one["received"])
-                raise Incorrect(f"With {about}, `received` should show {fault['received']} as JSON; it says {came}.")
-            if len(one["received"]) > LONGEST_RECEIVED:
-                raise Incorrect(
-                    f"With {about}, `received` has {len(one['received'])} characters: cut it at {LONGEST_RECEIVED}."
-                )
+                came, json_text = _short(one["received"]), "" if fault["received"] == "nothing" else " as JSON"
+                raise Incorrect(f"With {about}, `received` should show {fault['received']}{json_text}; it says {came}.")
+            for part, most in LONGEST.items():
+                if len(one[part]) > most:
+                    raise Incorrect(f"With {about}, `{part}` has {len(one[part])} characters: cut it at {most}.")
             if not one["hint"].strip():
                 raise Incorrect(f"With {about}, `hint` is empty: what should the model send instead?")
             if (word := fault["hint"]) not in one["hint"] or (word and f'"{word}"' == fault["received"] in one["hint"]):
                 raise Incorrect(f"With {about}, `hint` should lead to {word}; it says {one['hint']!r}.")
+            if fault["never"] and re.search(fault["never"], one["hint"]):
+                raise Incorrect(f"With {about}, `hint` leads to no better value; it says {one['hint']!r}.")
 
 
 # 4.2
@@ -218,7 +232,12 @@ class MendedTwice:
                 says=["ValueError"],
             ),
             one(
-                "a tool that does not exist", "paid_four", {"order_id": known}, error=True, ran=False, says=["paid_for"]
+                "a tool that does not exist",
+                "paid_four",
+                {"order_id": known},
+                error=True,
+                ran=False,
+                says=[*DEFINITIONS],
             ),
             one(
                 "a refund with two faults",
@@ -303,6 +322,8 @@ class MendedTwice:
                 raise Incorrect(
                     f"{what}: a stack trace is for the log. The model needs the kind of error and its message."
                 )
+            if len(ran) > 1:
+                raise Incorrect(f"{what}: the tool ran {len(ran)} times for one call; a refund would be paid twice.")
             if label == "guarded_answer" and not case["ran"] and ran:
                 raise Incorrect(f"{what}: the tool ran although its input does not fit. Check first, then run.")
             if unchecked and case["name"] == "book_refund":
@@ -327,7 +348,7 @@ def _json(text: str) -> Any:
 
 # 4.3
 
-LONGEST = 150
+LONGEST_TEXT = 150
 PATHS = ("amount", "last_day", "kind", "share")
 
 
@@ -416,8 +437,10 @@ class Recovering:
         texts = seen["texts"]
         if missing := [path for path in PATHS if not texts.get(path, "").strip()]:
             raise Incorrect(f"There is no text for {missing[0]!r}; the service finds faults in {', '.join(PATHS)}.")
-        if long := [path for path in PATHS if len(texts[path]) > LONGEST]:
-            raise Incorrect(f"The text for {long[0]!r} has {len(texts[long[0]])} characters; {LONGEST} are allowed.")
+        if long := [path for path in PATHS if len(texts[path]) > LONGEST_TEXT]:
+            raise Incorrect(
+                f"The text for {long[0]!r} has {len(texts[long[0]])} characters; {LONGEST_TEXT} are allowed."
+            )
         right, slips = 0, []
         rows = zip(case["requests"], seen["accepted"], seen["last"], seen["stuck"], strict=True)
         for one, accepted, last, stuck in rows:

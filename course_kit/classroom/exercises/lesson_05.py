@@ -362,13 +362,14 @@ class Quota:
     def observe(guard: Any, case: dict[str, Any]) -> Any:
         quota, count = case["quota"], case["calls"]
         lock, full, busy = threading.Lock(), threading.Event(), [0]
-        seen: dict[str, Any] = {"most": 0, "refused": 0, "alone": False, "answers": {}, "lost": []}
+        seen: dict[str, Any] = {"most": 0, "refused": 0, "asks": 0, "alone": False, "answers": {}, "lost": []}
 
         def ask(parcel: int, *, language: str = "") -> str:
             with lock:
                 refused = busy[0] >= quota
                 seen["most"] = max(seen["most"], busy[0] + 1)
                 seen["refused"] += refused
+                seen["asks"] += 1
                 if not refused:
                     busy[0] += 1
                     if busy[0] == min(quota, count):
@@ -419,6 +420,11 @@ class Quota:
         if seen["alone"]:
             allowed = min(case["quota"], case["calls"])
             raise Incorrect(f"{what}: at most {seen['most']} asked at once, expected {allowed}.")
+        if seen["asks"] > case["calls"]:
+            raise Incorrect(
+                f"{what}: `ask` was called {seen['asks']} times for {case['calls']} calls. Ask once for each, also "
+                "when it raises: whether to try again is the caller's business."
+            )
         for number in range(case["calls"]):
             parcel, said = case["base"] + number, seen["answers"].get(str(number))
             if number in case["failing"]:

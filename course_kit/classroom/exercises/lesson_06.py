@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 from course_kit.classroom.checks import exercise
@@ -22,6 +23,17 @@ def _short(value: Any) -> str:
 
 def _call(number: int, name: str, **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": given}
+
+
+# What each tool returns; the value says which call it belongs to.
+RETURNS: dict[str, Callable[..., Any]] = {
+    "read": lambda path: {"path": path, "text": "smörgås"},
+    "title": lambda path: f"the {path} of Zoë",
+    "delete": lambda path: {"path": path, "deleted": True},
+    "pay": lambda order, cents: {"order": order, "paid": cents},
+    "share": lambda parts: {"paid": sum(parts.values())},
+}
+ASKING = ("delete", "pay", "share")
 
 
 @exercise(
@@ -48,6 +60,7 @@ class GuardedExecute:
         pay = _call(2, "pay", order="ORD-20260917", cents=cents)
         return [
             {"about": "a read that asks nobody", "calls": [read], "answers": {}},
+            {"about": "a tool that returns a text", "calls": [_call(1, "title", path=one), read], "answers": {}},
             {
                 "about": "a read and two deletions, the first allowed and the second refused",
                 "calls": [read, first, second],
@@ -57,6 +70,11 @@ class GuardedExecute:
                 "about": "two deletions, the first refused and the second allowed",
                 "calls": [first, second],
                 "answers": {"toolu_2": "not this one", "toolu_3": True},
+            },
+            {
+                "about": "two equal deletions, the first allowed and the second refused",
+                "calls": [first, {**first, "id": "toolu_3"}],
+                "answers": {"toolu_2": True, "toolu_3": "once is enough"},
             },
             {"about": "nobody there (approver=None)", "calls": [read, first], "answers": None},
             {"about": "an approver that raises", "calls": [first, read], "answers": {"toolu_2": "raise"}},
@@ -88,27 +106,19 @@ class GuardedExecute:
     def observe(guarded_execute: Any, case: dict[str, Any]) -> Any:
         log: list[list[Any]] = []
 
-        def read(path: str) -> dict[str, Any]:
-            log.append(["ran", "read", {"path": path}])
-            return {"path": path, "text": "smörgås"}
+        def function(name: str) -> Callable[..., Any]:
+            def run(**given: Any) -> Any:
+                log.append(["ran", name, json.loads(json.dumps(given))])
+                if given.get("path") == "nowhere":
+                    raise LookupError("there is no file nowhere")
+                return RETURNS[name](**given)
 
-        def delete(path: str) -> dict[str, Any]:
-            log.append(["ran", "delete", {"path": path}])
-            if path == "nowhere":
-                raise LookupError("there is no file nowhere")
-            return {"path": path, "deleted": True}
-
-        def pay(order: str, cents: int) -> dict[str, Any]:
-            log.append(["ran", "pay", {"order": order, "cents": cents}])
-            return {"order": order, "paid": cents}
-
-        def share(parts: dict[str, int]) -> dict[str, Any]:
-            log.append(["ran", "share", {"parts": dict(parts)}])
-            return {"paid": sum(parts.values())}
+            run.__name__ = run.__qualname__ = name
+            return run
 
         def approver(call: dict[str, Any]) -> Any:
             log.append(["asked", call["id"], json.loads(json.dumps(call["input"]))])
-            answer = case["answers"][call["id"]]
+            answer = case["answers"].get(call["id"], True)
             if answer == "raise":
                 raise ConnectionError("the panel is gone")
             if answer == "change":
@@ -118,14 +128,14 @@ class GuardedExecute:
                 return True
             return answer
 
-        tools = {"read": (read, False), "delete": (delete, True), "pay": (pay, True), "share": (share, True)}
+        tools = {name: (function(name), name in ASKING) for name in RETURNS}
         calls = json.loads(json.dumps(case["calls"]))
         returned = guarded_execute(calls, tools, approver if case["answers"] is not None else None)
         return {"log": log, "returned": returned}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, calls, answers = case["about"], case["calls"], case["answers"]
-        asks = [call for call in calls if call["name"] in ("delete", "pay", "share")]
+        asks = [call for call in calls if call["name"] in ASKING]
         asked = [entry[1] for entry in seen["log"] if entry[0] == "asked"]
         kinds = [entry[0] for entry in seen["log"]]
         if "ran" in kinds and "asked" in kinds[kinds.index("ran") :] and asked == [call["id"] for call in asks]:
@@ -145,7 +155,7 @@ class GuardedExecute:
                 )
         if asked != wanted:
             raise Incorrect(f"With {about}, each question is put once, in call order {wanted}; you asked {asked}.")
-        allowed = [call for call in calls if call["name"] == "read" or _may_run(call, answers or {})]
+        allowed = [call for call in calls if call["name"] in ("read", "title") or _may_run(call, answers or {})]
         ran = [[entry[1], entry[2]] for entry in seen["log"] if entry[0] == "ran"]
         expected = [[c["name"], c["input"]] for c in allowed]
         for one in ran:
@@ -191,9 +201,11 @@ def _judge_results(about: str, calls: list, allowed: list, answers: Any, results
                 value = json.loads(said)
             except ValueError:
                 value = None
-            if not isinstance(value, dict) or "path" not in value and "paid" not in value:
+            if value != (returned := RETURNS[call["name"]](**call["input"])):
+                wanted = _short(json.dumps(returned, ensure_ascii=False))
                 raise Incorrect(
-                    f"With {about}, the content is what the function returned, as JSON; it is {_short(said)}."
+                    f"With {about}, the content of {call['id']} is what the function returned, as JSON, {wanted}; "
+                    f"it is {_short(said)}."
                 )
             continue
         names = {"dance": "dance"}.get(call["name"], "nowhere" if call["input"].get("path") == "nowhere" else "")
@@ -209,7 +221,8 @@ def _judge_results(about: str, calls: list, allowed: list, answers: Any, results
             raise Incorrect(
                 f"With {about}, the person's reason ({reason!r}) is missing from the result: {_short(said)}."
             )
-        if not _holds(NOT_ALLOWED, said.replace(reason, "") if reason else said):
+        said_otherwise = said.replace(reason, "") if reason else said
+        if not _holds(NOT_ALLOWED, NOT_REFUSED.sub("…", said_otherwise)):
             raise Incorrect(
                 f"With {about}, the result does not say that the call was refused or not approved, so it reads like a "
                 f"fault of the tool: {_short(said)}."
@@ -237,6 +250,12 @@ REFUSED = _any_of(
     r"(?:\bnot|n't|\bnever|\bwithout|\bno)(?: \w+){0,3} (?:approv|allow|permi|agree|consent|want|accept|authori)",
     r"\bno (?:approval|permission|consent)|拒绝|不同意|未批准|否决",
 )
+# "did not refuse" holds a word of refusing and says the opposite; so it is taken out before words are looked for.
+NOT_REFUSED = _any_of(
+    r"(?:\bnot|n't|\bnever|\bwithout)(?: (?:been|be|being|yet|actually|have))* "
+    r"(?:refus|den(?:y|ied)|declin|reject|disallow|forb[ia]d|block|stopped|turn(?:ed|ing)? down)\w*",
+    r"\b(?:nobody|no one|no person|no colleague)(?: has| had)? (?:refus|deni|declin|reject)\w*",
+)
 NOT_ALLOWED = _any_of(REFUSED.pattern, "approv|permission|allow|consent")  # for 6.1, where nobody may have been there
 DEED = (
     "(?:done|run|ran|made|paid|moved?|sent|changed?|executed|called|cancell?ed|refunded|performed|processed|issued"
@@ -252,9 +271,9 @@ UNDONE = _any_of(
     "没有|未执行|未生效",
 )
 DONE = _any_of(
-    r"\b(?:money|refund|payment|amount|order|call|it|everything) (?:was|is|has been|had been) (?:already )?"
+    r"\b(?:money|refund|payment|amount|order|call|it|everything) (?:was|is|has been|had been|will be) (?:already )?"
     r"(?:paid|refunded|cancell?ed|made|sent|done|executed|carried out|processed|transferred|completed|moved)\b",
-    r"\bsucce(?:eded|ssful)",
+    r"\bsucce(?:eded|ssful)|\b(?:it|the call) (?:now |still )?(?:runs|is running|will run|goes through)\b",
 )
 NEXT = _any_of(
     r"\b(?:another|other|different) (?:\w+ )?(?:way|solution|option|tool|approach|offer|means|step|proposal)",
@@ -262,10 +281,33 @@ NEXT = _any_of(
     r"\b(?:stop|continue|go on|look|check|choose|hand|escalate|wait)\b|\binstead\b|\balternativ",
     r"(?:\bdo not|\bdon't|\bnever) (?:call|try|retry|repeat|send|make)\b|换|告诉|询问|说明",
 )
-AGAIN = _any_of(
-    r"\b(?:try|call|send|submit|request|make|repeat)\b.{0,40}\bagain\b|\b(?:retry|resubmit)\b|\btry .{0,20}\blater\b"
+# A next step that is denied, "do not ask the user", is none.
+NOT_NEXT = _any_of(
+    r"(?:\bdo not|\bdon't|\bnever|\bmust not|\bshould not|\bneed not|\bcannot|\bwithout)"
+    r" (?:ask|tell|inform|explain|answer|let|offer|suggest|propose|contact|discuss)\w*"
 )
-NO = _any_of(r"\b(?:no|not|never|nothing|none|neither|without|stop|avoid|cannot|instead of|rather than)\b|n't\b")
+# Somebody who is to be asked or told did not decide: "ask the person who wrote to you".
+TO_BE_TOLD = _any_of(
+    r"\b(?:ask|tell|inform|contact|offer|let|answer|notify|(?:talk|speak|explain|hand|escalate|turn|check)"
+    r"(?: (?:it|this))? (?:to|with))\b(?: (?:the|a|an|your|their|another|some|that|this))?(?: \w+)? "
+    r"(?:person|people|human|colleague|someone|somebody|manager|supervisor|operator|reviewer|team|staff|owner|admin\w*)\b"
+)
+AGAIN = _any_of(
+    r"\b(?:try|call|send|submit|request|make|repeat)\b.{0,40}\b(?:again|once more|a second time)\b",
+    r"\b(?:retry|resubmit)\b|\btry .{0,20}\blater\b",
+    r"\bkeep (?:on )?(?:calling|trying|asking|sending|requesting)|\btry(?:ing)? harder",
+    r"\b(?:persuade|convince|insist)\b|\brepeat (?:it|this|the (?:call|request))\b",
+    r"\bthe same (?:call|refund|payment|request|action|input)\b|\buntil (?:it|they|he|she|some(?:one|body)) ",
+)
+NO = _any_of(
+    r"\b(?:no|not|never|nothing|none|neither|without|stop|avoid|cannot|instead of|rather than|other than)\b|n't\b"
+)
+# Without a reason: the place where it would have stood, left open ("Reason: Nothing was done", "because of.").
+OPEN = _any_of(
+    r"\b(?:because(?: of)?|the reason(?: that| was| is)?|reason:|saying(?: that)?|with the words|namely|due to)"
+    r"\s*[:\"'“]*\s*(?:[.,;)]|$|(?=Nothing\b|No (?!reason)))",
+    r"\w [.,;:)](?!\.)",
+)
 
 
 def _clauses(text: str) -> list[str]:
@@ -324,15 +366,16 @@ class ReadableRefusal:
         # Without the reason and the name: words in them are not the writer's.
         rest = re.sub(re.escape(reason), "…", said, flags=re.I) if reason else said
         rest = rest.replace(case["tool"], "it")
-        if re.search(r"\bNone\b(?! of)|[:(]\s*[.,;)]|['\"]{2}|(?<!\.)\.\s*\.(?!\.)|:\s*$", rest):
+        hole = re.search(r"\bNone\b(?! of)|[:(]\s*[.,;)]|['\"]{2}|(?<!\.)\.\s*\.(?!\.)|:\s*$", rest)
+        if hole or (not reason and OPEN.search(rest)):
             raise Incorrect(f"{about} has a hole where something is missing or doubled: {said!r}.")
-        for sign, missing in (
-            (WHO, "that a person decided (it could be a broken tool)"),
-            (REFUSED, "that the call was refused"),
-            (UNDONE, "that nothing was done"),
-            (NEXT, "what the model can do now"),
+        for sign, missing, otherwise in (
+            (WHO, "that a person decided (it could be a broken tool)", TO_BE_TOLD),
+            (REFUSED, "that the call was refused", NOT_REFUSED),
+            (UNDONE, "that nothing was done", None),
+            (NEXT, "what the model can do now", NOT_NEXT),
         ):
-            if not _holds(sign, rest):
+            if not _holds(sign, otherwise.sub("…", rest) if otherwise else rest):
                 raise Incorrect(f"Missing in {about}: {missing}. It says {said!r}.")
         if _claims(DONE, rest):
             raise Incorrect(f"{about} says that something was done, and nothing was: {said!r}.")
