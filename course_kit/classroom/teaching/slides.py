@@ -1,0 +1,207 @@
+"""A lesson as slides: a notebook with slideshow metadata, a page that needs no network, and reveal.js.
+
+The committed lessons carry no slideshow metadata: slides are made from them and from the plan, so a lesson has one
+source and the marks cannot drift. A section begins a slide, its notes are what the plan says; a `###` heading, a quiz
+or a full slide begins the next one below it. Code behind a "Guess" is a fragment, shown when the room has guessed.
+"""
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from course_kit.classroom.teaching.parts import Part, parts
+from course_kit.classroom.teaching.plans import Plan, PlannedSection, clock
+from course_kit.classroom.teaching.sheets import page
+from course_kit.errors import SetupError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+__all__ = ["reveal_page", "slides", "slides_page"]
+
+GUESS = re.compile(r"\*\*[^*]*(?:[Gg]uess|\?)[^*]*\*\*")  # text that wants an answer before the code is run
+FULL = 22  # lines on one slide, text and code together
+STYLE = """
+.slide { border-bottom: 1px solid #767676; padding: 1em 0; min-height: 92vh; font-size: 1.2em }
+.slide:focus-visible { outline: 2px solid #0b4f9e; outline-offset: 4px }
+.number { color: #595959; font-size: 0.85em }
+details { margin: 0.8em 0 } summary { cursor: pointer; font-weight: 600 }
+.notes { background: #f4f4f4; padding: 0.4em 0.8em }
+.highlight pre { border-left: 3px solid #0b4f9e }
+.output_subarea { overflow-x: auto } img { max-width: 100% }
+@media print {
+  .slide { border: 0; min-height: 0; break-after: page; padding: 0; font-size: 1em }
+  .number { display: none } body { font-size: 10pt } .notes { border: 1px solid #767676 }
+}
+"""
+SCRIPT = """
+const slides = [...document.querySelectorAll('.slide')];
+let at = 0;
+const go = step => {
+  at = Math.min(Math.max(at + step, 0), slides.length - 1);
+  slides[at].focus();
+  slides[at].scrollIntoView();
+};
+slides.forEach((slide, number) => slide.addEventListener('focusin', () => { at = number; }));
+addEventListener('keydown', event => {
+  if (event.target.closest('input, textarea, select, button')) return;
+  if (event.key === 'ArrowRight' || event.key === 'PageDown') { event.preventDefault(); go(1); }
+  if (event.key === 'ArrowLeft' || event.key === 'PageUp') { event.preventDefault(); go(-1); }
+});
+addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(one => { one.open = true; }));
+"""
+
+
+def slides(plan: Plan) -> "NotebookNode":
+    """The lesson's notebook with slideshow metadata, and the plan's words as notes."""
+    nbformat = _library("nbformat")
+    notebook = nbformat.v4.new_notebook(
+        metadata={
+            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "title": f"{plan.lesson.number} · {plan.lesson.title}",
+        }
+    )
+    for number, (begin, part) in enumerate(zip(plan.begins(), parts(plan.lesson.number), strict=True)):
+        notebook.cells += _section(plan, begin, part, number)
+    made = nbformat.reads(json.dumps(notebook), as_version=4)  # outputs of several lines are joined
+    nbformat.validate(made)
+    return made
+
+
+def slides_page(notebook: "NotebookNode") -> str:
+    """The slides as one page: arrow keys go from slide to slide, notes and fragments open where they stand.
+
+    It needs no network. Printed, every slide is a page with its notes.
+    """
+    title = notebook.metadata["title"]
+    shown, said = [], _rendered(notebook)
+    for cell, piece in zip(notebook.cells, said, strict=True):
+        kind = cell.metadata["slideshow"]["slide_type"]
+        if kind in ("slide", "subslide"):
+            heading = re.search(r"(?m)^#+ (.+)$", cell.source)
+            shown.append((heading[1].replace("`", "") if heading else "", []))
+        if kind == "skip":
+            piece = _folded("Set-up, run beforehand", piece, "fragment")
+        elif kind == "fragment":
+            piece = _folded("Now run it", piece, "fragment")
+        elif kind == "notes":
+            piece = _folded("Notes", piece, "notes")
+        shown[-1][1].append(piece)
+    last = ""
+    body = []
+    for number, (heading, pieces) in enumerate(shown, 1):
+        last = heading or last
+        label = html.escape(f"Slide {number} of {len(shown)}: {last}")
+        body.append(
+            f'<section class="slide" tabindex="-1" aria-label="{label}">{"".join(pieces)}'
+            f'<p class="number">{number} / {len(shown)}</p></section>'
+        )
+    return page(f"{title}: slides", "\n".join(body) + f"<script>{SCRIPT}</script>", STYLE)
+
+
+def reveal_page(notebook: "NotebookNode", address: str = "") -> str:
+    """The slides on reveal.js, by nbconvert. Shown, it loads reveal.js and more from the network.
+
+    `address` is that of a copy of reveal.js of your own; nbconvert's other scripts still come from the network.
+    """
+    _library("nbconvert")
+    from nbconvert.exporters import SlidesExporter
+
+    exporter = SlidesExporter(reveal_scroll=True, reveal_number="c/t", exclude_input_prompt=True)
+    exporter.exclude_output_prompt = True
+    if address:
+        exporter.reveal_url_prefix = address
+    body, _ = exporter.from_notebook_node(notebook)
+    return body
+
+
+def _section(plan: Plan, begin: int, part: Part, number: int) -> list[dict[str, Any]]:
+    """The cells of one section with their marks; the notes stand behind the first."""
+    made: list[dict[str, Any]] = []
+    lines = guess = 0
+    for place, cell in enumerate(part.cells):
+        source = "".join(cell["source"])
+        is_text, tags = cell["cell_type"] == "markdown", cell.get("metadata", {}).get("tags", [])
+        size = _lines(cell, source)
+        if place == 0:
+            kind = "slide"
+        elif "setup" in tags:
+            kind = "skip"
+        elif source.startswith("###") or "quiz" in tags or (is_text and lines + size > FULL):
+            kind = "subslide"
+        else:
+            kind = "fragment" if guess and not is_text else "-"
+        lines = size if kind in ("slide", "subslide") else lines + size
+        guess = bool(GUESS.search(source)) if is_text else guess
+        made.append(_marked(cell, source, kind))
+        if place == 0:
+            made.append(_notes(plan, plan.section(part.heading), begin, number))
+    return made
+
+
+def _marked(cell: dict[str, Any], source: str, kind: str) -> dict[str, Any]:
+    metadata = {**cell.get("metadata", {}), "slideshow": {"slide_type": kind}}
+    source = source.replace("](90_glossary.ipynb", "](../notebooks/90_glossary.ipynb")
+    source = re.sub(r"\]\((\d\d_\w+\.ipynb)", r"](../notebooks/\1", source)
+    return {**cell, "source": source, "metadata": metadata}
+
+
+def _notes(plan: Plan, section: PlannedSection, begin: int, number: int) -> dict[str, Any]:
+    told = [f"**{clock(begin)} to {clock(begin + section.minutes)}, {section.minutes} minutes**"]
+    told += [f"- {one}" for one in section.say]
+    told += [f"- **Ask:** {section.ask}"] if section.ask else []
+    told += [f"- **Run:** `{' '.join(piece.split())}`" for piece in section.run]
+    told += [f"- **Stuck:** {section.stuck}"] if section.stuck else []
+    told += [f"- **Q:** {question} **A:** {answer}" for question, answer in section.questions]
+    told += [
+        f"- **Exercise {one.id}**, {one.title} ({one.minutes} min): {one.how}"
+        for one in plan.exercises
+        if one.after == section.heading
+    ]
+    source = told[0] + "\n\n" + "\n".join(told[1:])
+    metadata = {"slideshow": {"slide_type": "notes"}}
+    return {"cell_type": "markdown", "id": f"notes-{number:02}", "metadata": metadata, "source": source}
+
+
+def _lines(cell: dict[str, Any], source: str) -> int:
+    """About how many lines a cell takes on a slide."""
+    if cell["cell_type"] == "markdown":
+        return sum(1 + len(line) // 90 for line in source.splitlines())
+    shown = 0
+    for output in cell.get("outputs", ()):
+        data = output.get("data", {})
+        text = output.get("text") or data.get("text/plain") or ""
+        shown += 12 if any(kind.startswith("image/") for kind in data) else min(len("".join(text).splitlines()), 12)
+    return len(source.splitlines()) + shown
+
+
+def _rendered(notebook: "NotebookNode") -> list[str]:
+    """Each cell as HTML, by nbconvert in one go."""
+    _library("nbconvert")
+    from nbconvert.exporters import HTMLExporter
+
+    exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
+    exporter.exclude_anchor_links = True
+    body, _ = exporter.from_notebook_node(notebook)
+    pieces = re.split(r'(?=<div class="cell border-box-sizing )', body)[1:]
+    if len(pieces) != len(notebook.cells):
+        raise SetupError(
+            f"This nbconvert writes {len(pieces)} cells where the notebook has {len(notebook.cells)}: "
+            'install another with `pip install "course-kit[lab]" --upgrade`.'
+        )
+    return pieces
+
+
+def _folded(summary: str, piece: str, name: str) -> str:
+    return f'<details class="{name}"><summary>{summary}</summary>{piece}</details>'
+
+
+def _library(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise SetupError(f'Slides are made with {name}: run `pip install "course-kit[lab]"`.') from None
