@@ -166,8 +166,9 @@ quiz("09.1")
 # %% [markdown]
 # ## Only one layer repeats writes
 #
-# A read may be repeated by anybody: it costs time, no more. `repeated` gives a tool whose call is made again after a
-# failure that passes: a time-out, a broken connection, an error that says `retryable` (lesson 04, like `effect="read"`).
+# A read may be repeated by anybody: it costs time, no more. (A tool that reads says `effect="read"`, lesson 04.)
+# `repeated` gives a tool whose call is made again after a failure that passes: a time-out, a broken connection, an error
+# that says `retryable`.
 # It waits in between, longer each time and by a random part, so that a thousand callers do not come back at the same
 # moment. (The waiting is done by a library, `tenacity`.)
 
@@ -363,12 +364,10 @@ print("refunds in the ledger:", len(shop.ledger(ORDER)))
 # `if key in seen: return` is not enough: two processes look at the same moment, both see nothing, both pay. The ledger's
 # own table has to refuse the second row.
 #
-# Here is a key with a slip in it: the amount was forgotten. **Guess** what it brings the second time, with another
-# amount, and when somebody writes past the shop, straight into the table:
+# Here is a key with a slip in it: the amount was forgotten. **Guess** what it brings the second time, and with another
+# amount:
 
 # %%
-import sqlite3
-
 shop.reset()
 key = idempotency_key("ticket-118", "refund cup", {"order_id": ORDER})
 for cents in (350, 350, 3500):
@@ -378,6 +377,13 @@ for cents in (350, 350, 3500):
     except ToolError as error:
         print(cents, "→", error.code, "-", error.message)
 
+# %% [markdown]
+# The first result is returned, the same receipt. Another amount under one name is a bug of the caller, so it is refused
+# rather than paid. **Guess:** and if somebody writes past the shop, straight into its table?
+
+# %%
+import sqlite3
+
 columns = "order_id, amount_cents, reason, note, idempotency_key, created_at"
 with shop.connection() as db:
     try:
@@ -386,8 +392,7 @@ with shop.connection() as db:
         print("the same row once more →", error)
 
 # %% [markdown]
-# The first result is returned, the same receipt. Another amount under one name is a bug of the caller, so it is refused
-# rather than paid. And the last line is no `if` of the shop: the table has a `UNIQUE` constraint on the key.
+# That is no `if` of the shop: the table has a `UNIQUE` constraint on the key.
 #
 # Now one layer may repeat the refund. `idempotent=True` is your promise, nobody checks it. **Guess** the two numbers:
 
@@ -488,15 +493,19 @@ from course_kit.classroom.plots import plot_ledger
 show(plot_ledger(by_line, "How often the money left"))
 
 # %% [markdown]
-# Each field is a process that was killed there and taken up again. (Inside line 4 there are many more places to die. The
-# course's tests kill the process at random ones, in the shop's own code too.)
+# Each field is a process that was killed there and taken up again. (Inside line 4 there are many more places to die; the
+# course's tests kill at random ones.)
 #
 # ### Play with it
 #
-# Change the program, choose a line, kill it. (Without a mouse: `button.kill(4)`, `button.everywhere()`.) Three things
-# to try, each killed just after the payment: a key from `uuid.uuid4()` (write `import uuid` inside); no key, and the
-# note in a `finally`; no key, and a look ahead of the refund, `if not shop.ledger(ORDER):`. The third survives every
-# line of this program. What it does not survive comes below, under "look before you write".
+# Change the program, choose a line, kill it. (Without a mouse: `button.kill(4)`, `button.everywhere()`.) Three to try,
+# each killed just after the payment:
+#
+# - a key from `uuid.uuid4()` (write `import uuid` inside);
+# - no key, and the note in a `finally`;
+# - no key, and a look ahead of the refund: `if not shop.ledger(ORDER):`.
+#
+# The third survives every line of this program. What it does not survive comes under "look before you write".
 
 # %%
 button = crash_button("with a key")

@@ -108,8 +108,8 @@ class PaymentHouse:
 # %% [markdown]
 # Note that the record reads alike in both cases; only `is_error` tells them apart. Some services are like that.
 #
-# Two things make a second attempt safe here. The flag means "nothing was paid", not "nobody knows". And the order's number
-# is a key (lesson 09): an order is paid once. Without them, a refund that failed is a case for a person.
+# A second attempt is safe here: the flag means "nothing was paid", not "nobody knows", and the order's number is a key
+# (lesson 09), so an order is paid once. Without that, a refund that failed is a case for a person.
 #
 # The loop is lesson 01's. All it needs from a provider is one function: `send(request)` returns a message. Request and
 # message are in the shape of the Messages API, whoever answers.
@@ -281,7 +281,7 @@ print(kept)
 # | `tools`, `choice`, `system` | what was sent along; definitions as a short digest | (not printed) |
 # | `given` | the blocks that were new to the model | `reads` |
 # | `calls`, `said`, `stop` | what it did | `call 1`, `says`, `stops` |
-# | `echo` | its last turn, where it came back to it changed | (not printed) |
+# | `echo` | its own last turn, if it was changed on its way back to the model | (not printed) |
 #
 # Now the run by hand, against it. **Read the first line before the others;** what comes behind it is consequence.
 
@@ -367,13 +367,12 @@ print(chat_messages(user([tool_result("call_1", "paid"), one])))
 print(chat_messages(assistant([one, two])))
 
 # %% [markdown]
-# A user's message vanished, a user's words behind a result, and the first of two texts, each without a sound. And `by_hand` never
-# sends `max_tokens` or `tool_choice`, and takes a reply that was cut for a whole one.
+# A user's message vanished, a user's words behind a result, and the first of two texts, each without a sound. And
+# `by_hand` sends neither `max_tokens` nor `tool_choice`, and takes a cut reply for a whole one.
 #
 # The package's adapters carry these: `openai_chat(client)` and `openai_responses(client)` are `send` functions, for this
-# loop and for `run_agent` alike; `model="…"` puts a name of theirs in place of ours. What they cannot carry stands in
-# their `lost`. Here is the third interface, and all five runs in one picture. **At which call does a run leave the golden
-# trace?**
+# loop and for `run_agent`. What they cannot carry stands in their `lost`. Here is the third interface, and all five runs
+# in one picture. **At which call does a run leave the golden trace?**
 
 # %%
 from course_kit import openai_chat, openai_responses
@@ -511,23 +510,24 @@ print("id      ", item.id)
 print("call_id ", item.call_id)
 
 # %% [markdown]
-# Somebody answers with the wrong one of them; then somebody loses the call and keeps the answer. **Guess** the two texts.
+# Somebody answers with the wrong one of them; somebody else has the right one, and has lost the call. **Guess** the two
+# texts.
 
 # %%
-wrong = {"type": "function_call_output", "call_id": item.id, "output": "paid"}
-probe("openai_responses", input=[user(STORY), item.to_dict(), wrong])
-probe("openai_responses", input=[user(STORY), wrong])
+answer = {"type": "function_call_output", "call_id": item.call_id, "output": "paid"}
+probe("openai_responses", input=[user(STORY), item.to_dict(), answer | {"call_id": item.id}])
+probe("openai_responses", input=[user(STORY), answer])
 
 # %% [markdown]
-# The wrong id is two mistakes at once: a call without output, and an output without call. Which of the two texts you get
-# first is uncertain; look for both. Neither speaks of "tool_result blocks", as Anthropic's does: code that looks for those
-# words is blind here.
+# The wrong id is both mistakes at once: a call without output, and an output without call. Which text it gets is
+# uncertain; look for both. Neither speaks of "tool_result blocks", as Anthropic's does: code that looks for those words
+# is blind here.
 #
-# **Inputs.** Messages has an object, OpenAI a string of JSON. A string can be broken: parse it with care, and send what does
-# not parse back as an error (lesson 04).
+# **Inputs.** Messages has an object, OpenAI a string of JSON, which can be broken: send what does not parse back as an
+# error (lesson 04).
 #
-# **Switches.** OpenAI has the parallel switch as a field of the request, Anthropic inside `tool_choice`. And what Anthropic
-# calls `any` is `required` at OpenAI. (`extra_body` is how an SDK sends a field that it does not know itself.)
+# **Switches.** OpenAI's parallel switch is a field of the request, Anthropic's stands inside `tool_choice`; and
+# Anthropic's `any` is OpenAI's `required`. (`extra_body` sends a field that the SDK does not know.)
 
 # %%
 probe("anthropic", extra_body={"parallel_tool_calls": False})
@@ -564,11 +564,11 @@ print("responses ", reply.status, "| items:", [item.type for item in reply.outpu
 
 # %% [markdown]
 # `stop` and `completed` sound like the end, and a call stands beside each, unanswered. Responses has no word for "now run
-# the tools". Chat has one and leaves it out where `tool_choice` names a function: OpenAI's staff said so in 2024, and
-# tests with gpt-4o in 2025 saw it; for newer models it is uncertain. (Gemini, too, says `STOP` and brings a call.)
+# the tools". Chat has one and leaves it out where `tool_choice` names a function (OpenAI's staff in 2024, tests with
+# gpt-4o in 2025; for newer models it is uncertain). Gemini, too, says `STOP` and brings a call.
 #
-# So "read the stop reason first" is a rule for Messages. Elsewhere look for calls first, as our `message_from` does,
-# unless the reply was cut (`length`, `incomplete`).
+# So "read the stop reason first" is a rule for Messages. Elsewhere see whether the reply was cut (`length`, `incomplete`),
+# then look for calls, as our `message_from` does.
 #
 # A third silence is a **switch left behind**: an adapter that forgets `disable_parallel_tool_use` sends a legal request.
 #

@@ -68,7 +68,7 @@ print("Tuesday", after)
 print("fixtures", dict(Counter(fixture.layer for fixture, share, run in before.rows)))
 
 # %% [markdown]
-# The layers are not of one size, and each fixture is played three times: one point of `steps` is not one point of `selection`.
+# The layers are not of one size: one sentence of four weighs three times as much as one of twelve.
 #
 # So it is not "dumber". One layer held: recovery. Three fell, each perhaps for a reason of its own. What does a fall look like?
 # `slips` lists the fixtures of a layer that do not pass every time, with the calls of a run that failed:
@@ -177,8 +177,20 @@ for how in ("masked", "digest", "raw"):
 # Masked is the default. It finds what has a form, such as addresses and keys; a name in a sentence has none. A *digest*
 # shows whether two inputs were equal. Often that is enough: "the same call twice" shows.
 #
-# But it hides little where there is little to guess. Whoever tries all order numbers soon finds the one with this digest. A
-# **keyed hash** (HMAC, in Python `hmac`) makes that hard, as long as the key is kept away from the log. `export` has none.
+# But it hides little where there is little to guess. Somebody has the log and knows how order numbers are made.
+# **Guess:** how many tries until the order behind a digest is found?
+
+# %%
+from course_kit.harness.trace_export import digest
+
+logged = json.loads(mail.export("digest").splitlines()[0])["calls"][0]["raw_input"]
+for tries, number in enumerate(range(20260901, 20260931), start=1):
+    if digest({"order_id": f"ORD-{number}"}) == logged:
+        print(f"{logged} is ORD-{number}: {tries} tries")
+
+# %% [markdown]
+# A **keyed hash** (HMAC, in Python `hmac`) makes that hard, as long as the key is kept away from the log. `export` has
+# none.
 #
 # Note the `trace_id` with every complaint that users send. *"It is no use"* is no bug report. *"It is no use, trace
 # e5acd4…"* leads to step 3, wrong tool.
@@ -210,9 +222,9 @@ quiz("12.2")
 # 2. one description: `query_order` now says "where its parcel or package is, what happened to it, …",
 # 3. ten tools of the warehouse, beside the desk's six.
 #
-# The experiment takes Tuesday's release and puts back **one** of them. Same sentences, same seeds (the model's dice), all else
-# as it is. A second round puts back two, in case one of ours alone does not suffice: the row *both of ours*.
-# **Look at your guess about the rollback** before you run it.
+# The experiment takes Tuesday's release and puts back **one** of them; sentences, seeds (the model's dice) and all else
+# stay. The last row, *both of ours*, puts back two, in case one alone does not suffice. **Look at your guess about the
+# rollback** before you run it.
 
 # %% tags=["item-12.3"]
 from course_kit.classroom.plots import plot_releases
@@ -252,8 +264,8 @@ for name in ("six tools", "old description"):
 # With six tools, the description is still the new one: it took the parcel (and lost *Read order … in full*). With the old
 # description, the warehouse is still there: it took the teapot. Sunday falls in both, so it is neither's.
 #
-# So the rollback would have cost a release and brought back most, but not all. The team would have said "the new model was
-# bad", and kept its own two faults.
+# So the rollback would have brought back most, but not all. The team would have said "the new model was bad", and kept its
+# own two faults.
 #
 # What causes it? Of a real model you see no settings. Of the simulated one you do:
 
@@ -285,8 +297,8 @@ print("both of ours     ", measured["both of ours"])
 print("and ask_user     ", by_layer(cured))
 
 # %% [markdown]
-# The inputs are nearly back: the model asks instead of guessing. And the steps? They take one turn more for each wish, and nothing is wrong with the answers:
-# `steps` is about money and time. Whether to mind is a decision, not a bug.
+# The inputs are nearly back: the model asks instead of guessing. And the steps? They take one turn more for each wish, and
+# nothing is wrong with the answers: `steps` is about money and time. Whether to mind is a decision, not a bug.
 
 # %% [markdown]
 # ### The two that were not changed
@@ -305,16 +317,16 @@ for name, one in {
     print(f"{name:15} {by_layer(one)}")
 
 # %% [markdown]
-# Ahead it does no harm, behind it ruins most: the simulated model takes the user's last words for the request. (That `inputs`
-# stands above Monday's share is chance: another conversation, other dice, and one run of 24 goes otherwise.) A real model
-# may be more forgiving, but the habit is a good one: `tools_hash` first, then the order of the messages.
+# Ahead it does no harm, behind it ruins most: the simulated model takes the user's last words for the request. (`inputs`
+# above Monday's share is chance: other dice, one run of 24.) A real model may be more forgiving; the habit is good all the
+# same: `tools_hash` first, then the order of the messages.
 #
-# With `any` a call must be made in each turn. The sentences that want no call are lost, and so is every last answer
-# (lesson 01). Hence the zeros: those layers count all calls of a run, and a model that may not stop makes the same ones again.
+# With `any` each turn must call. Sentences that want no call are lost, and so is every last answer (lesson 01). Hence the
+# zeros: those layers count all calls of a run, and a model that may not stop makes the same ones again.
 #
 # ### In other people's words
 #
-# The fixtures and the rules have one author. Here are fourteen sentences that were put down once and never tuned:
+# The fixtures and the rules have one author. Here are fourteen sentences, put down once and never tuned:
 
 # %%
 from course_kit.classroom.upgrade_cases import other_words
@@ -342,8 +354,7 @@ quiz("12.3")
 #
 # 1. **Why it stopped.** It says which half to look at: no call was chosen, or one was and your code failed it.
 # 2. **The tools seen against the tools meant.** What is not shown cannot be called.
-# 3. **The raw inputs**, as they came. The API hands over a dict: *raw* is that dict, before your code checks, repairs or
-#    changes it. (Where a stream or another API hands over text, raw is the text: a parser may mend or break it.)
+# 3. **The raw inputs**: the dict (from a stream, the text) as it came, before your code parses, checks or repairs it.
 # 4. **Validation and retries.** Was it the contract (the input does not fit), or the run (the input fits, and it failed)?
 # 5. Only then **one variable**: a description, the number of tools, `tool_choice`.
 #

@@ -112,8 +112,9 @@ check("9.2", refund_once)
 # %% [markdown] tags=["solution"]
 # The notes are not needed. What has to survive is the *name* of the refund, and that can be made again from the ticket.
 # Everything else the shop knows. (A key from chance will do as well, if it is written into the notes before its first
-# use: `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Looking into the ledger first is right
-# until a request comes late.
+# use: `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Neither `hash` nor the day will do without
+# a note: `hash` of a text is another one in each process, and a crash before midnight is mended after it. Looking into
+# the ledger first is right until a request comes late.
 
 # %% [markdown]
 # ## 9.3 A stall detector that lets polling live

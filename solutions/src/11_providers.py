@@ -57,9 +57,9 @@ from course_kit import check, hint, solution
 # ]}
 # ```
 #
-# Every item becomes a block of its own here, too. Without a call `stop_reason` is `end_turn`. Where `status` is
-# `incomplete`, it is `max_tokens`, calls or not; the arguments of a call may then be cut off: where they do not parse, keep
-# the text as `input`.
+# Every item becomes a block of its own here, too; where a message holds several texts, none may get lost. Without a call
+# `stop_reason` is `end_turn`. Where `status` is `incomplete`, it is `max_tokens`, calls or not; the arguments of a call may
+# then be cut off: where they do not parse, keep the text as `input`.
 #
 # The check gives both functions messages and replies one by one; then it runs conversations through your adapter and
 # compares golden traces.
@@ -222,8 +222,8 @@ check("11.2", {"a": lost_a, "b": lost_b, "c": lost_c, "d": lost_d, "e": lost_e, 
 #
 # Five diffs, each of a run that went otherwise than its golden trace. For each give the step where they part, and what to
 # look at first: `"adapter"`, `"definition"`, `"tool"` (it answered otherwise) or `"model"` (it read the same and did
-# something else). Where a result's text differs, the tool's own log of this run stands beneath. An answer is a pair such as
-# `(1, "model")`.
+# something else). Where the first line is about a result's text, the tool's own log of this run stands beneath. An answer
+# is a pair such as `(1, "model")`.
 
 # %%
 DIFFS = {

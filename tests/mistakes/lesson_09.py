@@ -2,13 +2,17 @@
 
 import hashlib
 import json
+import os
+import random
 import time
 import uuid
 from collections import Counter
+from datetime import date
 from typing import Any
 
+from course_kit import tool
 from course_kit.errors import ToolError
-from course_kit.harness.retries import idempotency_key
+from course_kit.harness.retries import idempotency_key, repeated
 
 ONE = ("ticket-1", "refund-1", {"order_id": "ORD-20260914", "amount_cents": 350})
 NOTED = ("ticket-1", "refund-1", {**ONE[2], "note": "Chipped."})
@@ -110,6 +114,76 @@ def with_the_kit(shop, notes, ticket, order_id, cents):
     raise lost
 
 
+def three_times(shop, order_id, cents, key):
+    for attempt in range(3):
+        try:
+            return shop.refund_order(order_id, cents, "damaged", idempotency_key=key)
+        except TimeoutError:
+            if attempt == 2:
+                raise
+
+
+def with_repeated(shop, notes, ticket, order_id, cents):
+    """The lesson's own layer, which hands the last time-out on as a ToolError."""
+
+    @tool(effect="irreversible", idempotent=True)
+    def pay() -> dict:
+        """Pay back."""
+        return shop.refund_order(order_id, cents, "damaged", idempotency_key=f"{ticket}/{order_id}/{cents}")
+
+    return repeated(pay, first_wait=0.001)()
+
+
+def waits(shop, notes, ticket, order_id, cents):
+    """Clock and chance, but to wait with."""
+    for attempt in range(3):
+        try:
+            return shop.refund_order(order_id, cents, "damaged", idempotency_key=ticket)
+        except TimeoutError:
+            if attempt == 2:
+                raise
+            time.sleep(0.001 * random.random())
+
+
+def hashed(ticket, order_id, cents):
+    return f"{ticket}/{hash((order_id, cents))}"
+
+
+def with_hash(shop, notes, ticket, order_id, cents):
+    return three_times(shop, order_id, cents, hashed(ticket, order_id, cents))
+
+
+def with_hash_and_a_note(shop, notes, ticket, order_id, cents):
+    """The receipt lies in the notes, and not the key."""
+    if ticket not in notes:
+        notes[ticket] = with_hash(shop, notes, ticket, order_id, cents)
+    return notes[ticket]
+
+
+def with_the_day(shop, notes, ticket, order_id, cents):
+    return three_times(shop, order_id, cents, f"{ticket}/{order_id}/{cents}/{date.today()}")
+
+
+def with_the_clock_noted(shop, notes, ticket, order_id, cents):
+    """Right: a key from the clock that lies in the notes before it is used."""
+    if f"key {ticket}" not in notes:
+        notes[f"key {ticket}"] = f"{ticket}/{time.time_ns()}"
+    return three_times(shop, order_id, cents, notes[f"key {ticket}"])
+
+
+def takes_the_note_out(task, step, inputs):
+    inputs.pop("note", None)
+    inputs.pop("reason", None)
+    return f"{task}/{step}/{json.dumps(inputs, sort_keys=True)}"
+
+
+def takes_the_ids_out(rounds, limit=3):
+    for calls in rounds:
+        for call in calls:
+            del call["id"]
+    return without_texts(rounds, limit)
+
+
 def for_ever(shop, notes, ticket, order_id, cents):
     while True:
         try:
@@ -193,6 +267,9 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "chance": (keyed(by_chance), "With the same call made again it is one operation"),
         "hash": (keyed(by_hash), "uses `hash`: Python's own `hash` of a text gives another name after a restart"),
         "the clock": (keyed(by_the_hour), "uses `time`: the clock gives another name after a restart"),
+        "hash, in a helper": (keyed(lambda t, s, i: f"{s}/{hashed(t, *what(i).values())}"), "uses `hash`"),
+        "the process": (keyed(lambda t, s, i: f"{right(t, s, i)}/{os.getpid()}"), "the number of the process"),
+        "the note taken out of the caller's inputs": (keyed(takes_the_note_out), "changed the inputs it was given"),
         "nothing to read": (
             keyed(lambda t, s, i: hashlib.sha256(right(t, s, i).encode()).hexdigest()),
             "should be able to read 'ticket-",
@@ -206,6 +283,9 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "a key from chance": (refund(key="chance"), "killed after the money had left"),
         "from chance, noted afterwards": (refund(key="chance", note="after"), "killed after the money had left"),
         "a new key for each attempt": (refund(key="attempt"), "one answer"),
+        "a key from hash": (with_hash, "uses `hash`, and its key is in no note: Python's own `hash` of a text gives"),
+        "a key from hash, the receipt noted": (with_hash_and_a_note, "uses `hash`, and its key is in no note"),
+        "the day in the key": (with_the_day, "uses `today`, and its key is in no note: the clock gives another key"),
         "no ticket in the key": (refund(key="order"), "both customers get"),
         "looks first": (refund(key="none", look=True), "a request that times out and arrives late"),
         "looks first, and returns what it saw": (
@@ -237,6 +317,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "counted anywhere": (detector(anywhere=True), "With equal rounds, and then news, this is no stall"),
         "yes or no": (detector(gives="bool"), "return the tool's name or None"),
         "nothing": (lambda rounds, limit=3: None, "With three equal rounds, it is a stall of"),
+        "ids taken out of the caller's rounds": (takes_the_ids_out, "changed the rounds it was given"),
     },
 }
 VARIANTS = {
@@ -252,6 +333,9 @@ VARIANTS = {
         "a key from chance, noted first": refund(key="kept"),
         "key and receipt": refund(note="receipt"),
         "the kit": with_the_kit,
+        "the lesson's layer": with_repeated,
+        "waiting in between": waits,
+        "a key from the clock, noted first": with_the_clock_noted,
     },
     "9.3": {"texts": detector(), "dicts": without_texts},
 }

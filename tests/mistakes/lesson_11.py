@@ -17,6 +17,7 @@ def to_items_with(
     in_place=False,
     good="",
     twice=False,
+    by_value=True,
 ):
     """`to_items` with one thing done wrong, or merely otherwise."""
 
@@ -42,7 +43,8 @@ def to_items_with(
                     call = {"type": "function_call", "call_id": block["id"], "name": block["name"]}
                     own.append({**call, "arguments": as_text(block["input"])})
                 elif block["type"] == "tool_result" and (all_results or block is results[0]):
-                    text = (flag if block.get("is_error") else good) + block["content"]
+                    failed = block.get("is_error") if by_value else "is_error" in block
+                    text = (flag if failed else good) + block["content"]
                     if in_place and block.get("is_error"):
                         block["content"] = text
                     id = block["tool_use_id"] if pairing else "fc_1"
@@ -110,6 +112,28 @@ def by_match(response):
     return {"role": "assistant", "content": content, "stop_reason": reason}
 
 
+def by_the_first_part(response):
+    """Takes one text of each message."""
+    output = [
+        {**item, "content": item["content"][:1]} if item["type"] == "message" else item for item in response["output"]
+    ]
+    return message_from_with()({**response, "output": output})
+
+
+def cut_calls_alone(response):
+    """Takes a text that was cut for a whole answer."""
+    message = message_from_with()(response)
+    calls = [block for block in message["content"] if block["type"] == "tool_use"]
+    return message if calls else {**message, "stop_reason": "end_turn"}
+
+
+def parses_in_place(response):
+    for item in response["output"]:
+        if item["type"] == "function_call" and item["arguments"].endswith("}"):
+            item["arguments"] = json.loads(item["arguments"])
+    return message_from_with(parse=False)(response)
+
+
 def by_the_last_block(response):
     """Takes a call for one that stands last."""
     message = message_from_with()(response)
@@ -128,6 +152,10 @@ MISTAKES = {
         "the flag dropped": (pair(to_items_with(flag="")), "the error flag of a result got lost"),
         "the flag in other words": (pair(to_items_with(flag="ERROR: ")), "the failed result should read"),
         "the flag on good results": (pair(to_items_with(good="is_error: false\n")), "a good result should go as it is"),
+        "the flag's presence for its value": (pair(to_items_with(by_value=False)), "a good result should go as it is"),
+        "the first text of a message": (pair(message_from=by_the_first_part), "{'type': 'text', 'text': 'So.'}"),
+        "a text that was cut": (pair(message_from=cut_calls_alone), "a text that was cut, `stop_reason` should be"),
+        "the response edited in place": (pair(message_from=parses_in_place), "the response was changed"),
         "an object as arguments": (pair(to_items_with(as_text=dict)), "should be a string of JSON"),
         "str instead of JSON": (pair(to_items_with(as_text=str)), "`arguments` should be {'city'"),
         "the item's id on the output": (pair(to_items_with(pairing=False)), "should carry the `call_id` call_"),

@@ -26,11 +26,13 @@ def counting(
     last_only: bool = False,
     empty_resets: bool = False,
     flat: bool = False,
+    one_denied: bool = False,
+    by_code: bool = False,
 ):
     """`retries` with one thing done wrong (or merely otherwise)."""
 
     def retries(steps):
-        before, counts = {}, []
+        before, last, counts = {}, {}, []
         for calls in steps:
             key = {call["tool"]: "" if together else call["tool"] for call in calls}
             row = [before.get(key[call["tool"]], 0) for call in calls]
@@ -40,10 +42,15 @@ def counting(
                 codes = [call["failure"] for call in calls if key[call["tool"]] == name]
                 if last_only:
                     codes = codes[-1:]
+                if one_denied and "DENIED" in codes:
+                    continue
                 bad = [code for code in codes if code and (denied or code != "DENIED")]
                 if None in codes:
                     before[name] = 0 if resets else before.get(name, 0)
                 elif bad:
+                    if by_code and last.get(name, bad[0]) != bad[0]:
+                        before[name] = 0
+                    last[name] = bad[0]
                     before[name] = before.get(name, 0) + (1 if by_turn else len(bad))
             counts.append([before.get(key[call["tool"]], 0) for call in calls] if late else row)
         return [number for row in counts for number in row] if flat else counts
@@ -77,15 +84,27 @@ def marks(steps):
     return counting()(steps)
 
 
-def blaming(*, drop: float = 0.10, size: bool = False, ends: bool = True, both: bool = True, together: str = "together",
-            keeps: bool = False, swapped: bool = False, first: str = "model", at_least: bool = False):  # fmt: skip
+def blaming(
+    *,
+    drop: float = 0.10,
+    size: bool = False,
+    ends: bool = True,
+    both: bool = True,
+    together: str = "together",
+    keeps: bool = False,
+    swapped: bool = False,
+    first: str = "model",
+    at_least: bool = False,
+    digits: int = 9,
+):
     """`blame` with one thing done wrong (or merely otherwise)."""
 
     def blame(shares):
         found = {}
         for layer in shares["old", "old"]:
             was = shares["old", "old"][layer]
-            by = {which: abs(was - now[layer]) if size else was - now[layer] for which, now in shares.items()}
+            by = {which: round(was - now[layer], digits) for which, now in shares.items()}
+            by = {which: abs(one) if size else one for which, one in by.items()}
             fell = {which: one > drop or (at_least and one == drop) for which, one in by.items()}
             by_model, by_tools = fell["new", "old"], fell["old", "new"]
             if swapped:
@@ -151,6 +170,8 @@ MISTAKES = {
         "all tools together": (counting(together=True), "two tools that fail in turn"),
         "counts itself": (counting(late=True), "step 1 should have [0]"),
         "a refusal is a failure": (counting(denied=True), "a person's refusal"),
+        "a refusal hides what stands beside it": (counting(one_denied=True), "a refusal beside a failure"),
+        "the same code alone": (counting(by_code=True), "failures with another code each time"),
         "the last call decides": (counting(last_only=True), "a success first and then a failure"),
         "forgets between steps": (counting(empty_resets=True), "two tools that fail in turn"),
         "writes into the trace": (marks, "changed the steps"),
@@ -162,6 +183,7 @@ MISTAKES = {
         "the first that fits": (blaming(both=False), "each of the two"),
         "together forgotten": (blaming(together="both"), "falls only with both"),
         "exactly 0.10 is a fall": (blaming(at_least=True), "falls by exactly 0.10"),
+        "rounded to whole points": (blaming(digits=2), "by a little more than 0.10"),
         "swapped": (blaming(swapped=True), "the answer is {'selection': 'model'}"),
         "every dip is a fall": (blaming(drop=-0.2), "the answer is"),
         "holding layers listed": (blaming(keeps=True), "leave out a layer that holds"),

@@ -1,7 +1,10 @@
 """Checks of lesson 09: a stable key, a refund that survives a crash, a stall detector that lets polling live."""
 
+import copy
+import dis
 import json
 import random
+import types
 from typing import Any
 
 from course_kit.classroom.checks import exercise
@@ -26,7 +29,27 @@ CHANCE = {
     **dict.fromkeys(("uuid1", "uuid4", "random", "randint", "token_hex", "urandom"), "chance"),
     **dict.fromkeys(("time", "time_ns", "now", "today", "utcnow", "monotonic"), "the clock"),
     "hash": "Python's own `hash` of a text",
+    "getpid": "the number of the process",
 }
+LOADS = ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD")
+
+
+def _uses(function: Any) -> list[str]:
+    """Which names of CHANCE a function uses, by itself or in a function of the same notebook that it calls."""
+    if not isinstance(function, types.FunctionType):
+        return []
+    codes = [function.__code__]
+    names: list[str] = []
+    for code in codes:  # grows as it is gone through
+        found = [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        for one in dis.get_instructions(code):
+            value = function.__globals__.get(one.argval) if one.opname == "LOAD_GLOBAL" else None
+            if isinstance(value, types.FunctionType) and value.__module__ == function.__module__:
+                found.append(value.__code__)
+            elif one.opname.startswith(LOADS) and one.argval in CHANCE and not isinstance(value, types.ModuleType):
+                names.append(one.argval)
+        codes += [code for code in found if code not in codes]
+    return names
 
 
 def _operation(call: Any) -> tuple[Any, ...]:
@@ -83,7 +106,7 @@ class StableKey:
         if not isinstance(answer, dict):
             return {"returned": answer}
         if "pair" in case:
-            given = answer.get(case["pair"])
+            given: Any = answer.get(case["pair"])
             try:
                 calls = [[task, step, dict(inputs)] for task, step, inputs in given]
                 return {"calls": calls, "keys": [KEYS[case["pair"]](*call) for call in calls]}
@@ -92,8 +115,8 @@ class StableKey:
         key = answer.get("key")
         if not callable(key):
             return {"returned": key}
-        names = getattr(getattr(key, "__code__", None), "co_names", ())
-        return {"keys": [key(*call) for call in case["calls"]], "uses": [name for name in names if name in CHANCE]}
+        given = copy.deepcopy(case["calls"])
+        return {"keys": [key(*call) for call in given], "uses": _uses(key), "changed": given != case["calls"]}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         if "returned" in seen:
@@ -107,6 +130,8 @@ class StableKey:
             wanted = "one operation, so one key" if case["same"] else "two operations, so two keys"
             came = f"{_short(keys[0])} and {_short(keys[1])}" if case["same"] else f"{_short(keys[0])} for both"
             raise Incorrect(f"With {about} it is {wanted}; yours gives {came}.")
+        if seen["changed"]:
+            raise Incorrect("`refund_key` changed the inputs it was given, and they are still to be paid: copy first.")
         for word in case.get("words", ()):
             if word not in keys[0]:
                 raise Incorrect(f"Whoever finds the key {_short(keys[0])} should be able to read {word!r} in it.")
@@ -143,6 +168,7 @@ class World:
         self.lost, self.late, self.paid = lost, late, paid
         self.on_its_way: list[tuple[Any, ...]] = []
         self.calls, self.left, self.dead, self.place = 0, 0, False, ""
+        self.noted = True  # whether each key that was sent lay in the notes by then
 
     def point(self, place: str) -> None:
         self.left -= 1
@@ -203,6 +229,7 @@ class Till:
         world = self._world
         world.point("before `refund_order` was called")
         world.calls += 1
+        world.noted = world.noted and json.dumps(idempotency_key) in "".join(world.kept.values())
         if world.calls > 10:
             raise Killed  # it would go on for ever; the judge counts
         for call in world.on_its_way:
@@ -295,7 +322,12 @@ class SurvivesCrashes:
             lives.append(world.live(refund_once, ticket, inputs))
         if case["kind"] == "two":
             lives.append(world.live(refund_once, case["tickets"][1], inputs))
-        return {"lives": lives, "rows": world.rows, "calls": world.calls, "returned": lives[0].get("returned", "")}
+        # A key from chance is found by the crashes, and chance may serve to wait: see to the rest, unless it is noted.
+        uses = [] if world.noted else [name for name in _uses(refund_once) if CHANCE[name] != "chance"]
+        return {
+            **{"lives": lives, "rows": world.rows, "calls": world.calls, "uses": uses},
+            "returned": lives[0].get("returned", ""),
+        }
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, kind, cents = case["about"], case["kind"], case["inputs"][1]
@@ -315,7 +347,7 @@ class SurvivesCrashes:
                 return  # it looked, and found it
             if seen["calls"] > 3:
                 raise Incorrect(f"With {about}, three attempts are allowed; you made {_at_least(seen['calls'])}.")
-            if end.get("raised") != "TimeoutError":
+            if end.get("raised") not in ("TimeoutError", "TIMEOUT"):  # `repeated` hands it on under its code
                 raise Incorrect(f"With {about}, the TimeoutError should come through; there came {_short(end)}.")
             if seen["calls"] < 3:
                 raise Incorrect(f"With {about}, three attempts should be made; you made {seen['calls']}.")
@@ -327,6 +359,11 @@ class SurvivesCrashes:
                 )
             return
         _judge_end(f"With {about}", end, rows)
+        if kind == "often" and seen["uses"]:
+            name = seen["uses"][0]
+            raise Incorrect(
+                f"Your code uses `{name}`, and its key is in no note: {CHANCE[name]} gives another key after a restart."
+            )
 
 
 def _everywhere(function: Any, case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -424,10 +461,13 @@ class Stalled:
 
     def observe(stalled: Any, case: dict[str, Any]) -> Any:
         options = {} if case["limit"] == 3 else {"limit": case["limit"]}
-        return {"name": stalled(case["rounds"], **options)}
+        given = copy.deepcopy(case["rounds"])
+        return {"name": stalled(given, **options), "changed": given != case["rounds"]}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, name = case["about"], seen["name"]
+        if seen["changed"]:
+            raise Incorrect(f"With {about}, `stalled` changed the rounds it was given: the agent still needs them.")
         if isinstance(name, bool):
             raise Incorrect(f"With {about}, return the tool's name or None, so that somebody can act; it is {name}.")
         if case["names"] is None and name is not None:

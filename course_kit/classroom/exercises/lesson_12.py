@@ -65,7 +65,7 @@ class DiagnoseTheTen:
     def observe(findings: Any, case: str) -> Any:
         if not isinstance(findings, dict):
             return {"shown": _short(findings)}
-        found = findings.get(case)
+        found: Any = findings.get(case)
         pair = isinstance(found, list | tuple) and len(found) == 2
         return {"found": [str(part) for part in found] if pair else None, "shown": _short(found)}
 
@@ -144,6 +144,9 @@ class MissingField:
             "a failure and a success of one tool in one step": _steps("a:X", "a:X a", "a"),
             "a success first and then a failure in one step": _steps("a:X", "a a:X", "a"),
             "a person's refusal between two failures": _steps("a:X", "a:DENIED", "a:X", "a"),
+            "a refusal beside a failure of the same tool": _steps("a:X a:DENIED", "a:DENIED a:X", "a"),
+            "a refusal beside a success of the same tool": _steps("a:X", "a:DENIED a", "a"),
+            "failures with another code each time": _steps("a:X", "a:Y", "a:X", "a"),
             "a step without calls": _steps("a:X", "", "a"),
             "no steps": [],
             "twelve steps drawn by chance": _steps(*drawn),
@@ -224,8 +227,9 @@ class WhatItFellThrough:
             "a layer that rises": (0.5, 0.8, 0.5, 0.8),
             "a layer that the model brings down and the tools bring back": (0.9, 0.5, 0.9, 0.88),
         }
-        edges = {  # differences that are exactly 0.1 in binary, too, however one computes them
+        edges = {  # where a difference is 0.1, it is so in binary, too, however one computes it
             "a layer that falls by exactly 0.10": (0.2, 0.1, 0.2, 0.1),
+            "a layer that falls by a little more than 0.10": (0.9, 0.796, 0.9, 0.796),
             "a layer that falls by more, of which the model alone takes exactly 0.10": (0.2, 0.1, 0.2, 0.02),
         }
         found = []
@@ -252,7 +256,7 @@ class WhatItFellThrough:
         right = _blamed(shares)
         if given == right:
             return
-        told = ", ".join(f"{model} model and {tools} tools {shares[model, tools]['selection']:.2f}"
+        told = ", ".join(f"{model} model and {tools} tools {shares[model, tools]['selection']:g}"
                          for model, tools in COMBINATIONS)  # fmt: skip
         if odd := [value for value in given.values() if value not in BLAMED]:
             raise Incorrect(f"With {about}, {odd[0]!r} is none of {', '.join(BLAMED)}; leave out a layer that holds.")
