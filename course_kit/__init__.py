@@ -70,20 +70,28 @@ _WHERE = {
     "example_tools": "desk_tools file_tools get_weather",
     "shop": "open_shop",
     "classroom.approval_panel": "approval_panel",
+    "classroom.before_after": "post_test pre_test",
+    "classroom.board.joining": "join leave",
     "classroom.broken_traces": "broken_traces",
+    "classroom.capstone.interview": "interview",
+    "classroom.capstone.playing": "run_suite",
+    "classroom.capstone.report": "report",
+    "classroom.catching_up": "jump_to",
     "classroom.checks": "check hint solution",
+    "classroom.completion": "completion_page",
     "classroom.crash": "crash_button",
     "classroom.decision_trees": "walk",
     "classroom.error_texts": "error_texts recover story",
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
-        "plot_accuracy plot_by_tool plot_confusion plot_cumulative_tokens plot_damage plot_endings plot_golden "
-        "plot_growth plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves plot_pass_k "
-        "plot_recall plot_recovery plot_releases plot_similarity plot_speed_up plot_strategies plot_timeline "
-        "plot_trials show"
+        "plot_accuracy plot_by_tool plot_cache plot_confusion plot_cumulative_tokens plot_damage plot_endings "
+        "plot_golden plot_growth plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves "
+        "plot_pass_k plot_recall plot_recovery plot_releases plot_similarity plot_speed_up plot_strategies "
+        "plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
+    "classroom.recall": "recall",
     "classroom.search_box": "search_box",
     "classroom.side_by_side": "side_by_side",
     "classroom.strict_table": "strict_table",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # How many items of the curriculum each lesson teaches; a cell tagged `item-01.3` teaches the third of lesson 01.
 ITEMS = {
     **{"00": 3, "01": 8, "02": 9, "03": 9, "04": 9, "05": 8, "06": 7},
-    **{"07": 8, "08": 7, "09": 5, "10": 7, "11": 4, "12": 6},
+    **{"07": 8, "08": 7, "09": 5, "10": 7, "11": 4, "12": 6, "13": 3},
 }
 LONGEST_CELL = 25
 INTRODUCED = 0.8

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_growth", "plot_recall", "plot_strategies"]
+__all__ = ["plot_cache", "plot_growth", "plot_recall", "plot_strategies"]
+
+# What a token of input costs, where one without a cache costs 1: read from it, and written into it for five minutes.
+# https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+READ_PRICE, WRITE_PRICE = 0.1, 1.25
 
 
 def plot_growth(series: Mapping[str, Mapping[int, tuple[float, float]]]) -> "Figure":
@@ -45,6 +49,36 @@ def plot_growth(series: Mapping[str, Mapping[int, tuple[float, float]]]) -> "Fig
     figure.tight_layout()
     figure.description = f"Lines of right picks, simulated, and of input tokens by number of tools. {'. '.join(told)}."
     return figure
+
+
+def plot_cache(turns: Mapping[str, tuple[int, int]], title: str = "", ax: "Axes | None" = None) -> "Axes":
+    """Cache hits by what changed: `{"nothing": (4211, 125), "the order": (0, 4336)}`, tokens read from it and anew.
+
+    Behind each bar stand the share that was read, and what the turn costs in tokens of the ordinary price.
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(figsize=(8, 1 + 0.42 * len(turns)))[1]
+    rows, reads, anews = range(len(turns)), [read for read, _ in turns.values()], [anew for _, anew in turns.values()]
+    ax.barh(rows, reads, 0.7, color="#56B4E9", edgecolor="white", label="read from the cache")
+    ax.barh(rows, anews, 0.7, left=reads, color="#D55E00", hatch="//", edgecolor="white", label="read anew, and kept")
+    told, longest = [], max(map(sum, turns.values()), default=1)
+    for row, (label, (read, anew)) in enumerate(turns.items()):
+        share, cost = read / max(read + anew, 1), READ_PRICE * read + WRITE_PRICE * anew
+        ax.text(read + anew + longest * 0.02, row, f"{share:.0%} hit, costs {cost:,.0f}", va="center", fontsize=9)
+        told.append(f"{label}: {read:,} read and {anew:,} anew ({share:.0%} hit), which costs {cost:,.0f}")
+    ax.set_yticks(rows, list(turns))
+    ax.invert_yaxis()
+    ax.set(xlim=(0, longest * 1.42), xlabel="input tokens of the next turn (estimated)")
+    ax.set(title=title or "Cache hits by what changed")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    ax.description = (
+        "Bars of the input tokens of the next turn, split into those read from the cache and those read anew, by what "
+        f"changed; costs in tokens of the ordinary price. {'. '.join(told)}."
+    )
+    return ax
 
 
 def plot_recall(recall: Mapping[str, Mapping[str, float]], title: str = "", ax: "Axes | None" = None) -> "Axes":

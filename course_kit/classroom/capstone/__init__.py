@@ -1,0 +1,16 @@
+"""The capstone: a suite that judges a whole desk agent by what it does, a report to keep, all cards as an interview.
+
+    job.py       what an agent is given for one customer, and what is written down about it
+    models.py    the models that answer: the simulated one, and three that go astray on purpose
+    suite.py     the cases, in five stages, drawn from a seed
+    judging.py   what was wrong with a trial, in one sentence
+    playing.py   an agent, a case and a trial → what was seen; all cases and trials → `Results`
+    desk.py      the course's own agent, from which each guard can be taken away
+    report.py    one page on how an agent did: text and HTML
+    interview.py the cards of all lessons, answers folded
+
+The suite is no secret of state: it lies here, in the package, and reading it is up to you. What it asks is drawn anew
+from each seed.
+"""
+
+__all__: list[str] = []
