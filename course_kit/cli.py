@@ -53,33 +53,50 @@ def lab(workspace: Path | None, port: int | None, no_browser: bool) -> None:
 
 @main.command()
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="The folder to look at.")
-def doctor(workspace: Path | None) -> None:
+@click.option("--api", is_flag=True, help="Say instead what the installed SDKs name and the rules do not, or no more.")
+@click.option("--json", "as_json", is_flag=True, help="Write it to doctor-NICKNAME.json as well, for your instructor.")
+@click.option("--nickname", help="The nickname in that file; without it, one is drawn.")
+@click.option(
+    "--room",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For instructors: read a folder of such files, and say who needs what.",
+)
+def doctor(workspace: Path | None, api: bool, as_json: bool, nickname: str | None, room: Path | None) -> None:
     """Find what is wrong with this machine, and the cure."""
     from course_kit.doctor import diagnose
 
+    if room is not None:
+        from course_kit.doctor_room import read_room
+
+        report = read_room(room)
+        click.echo(report.table())
+        sys.exit(0 if report.ok else 1)
+
+    if api:
+        from course_kit.api_drift import look
+
+        drift = look()
+        click.echo(drift.table())
+        sys.exit(0 if drift.ok else 1)
     _use(workspace)
     found = diagnose()
     click.echo(found.table())
+    if as_json:
+        from course_kit.doctor_room import write_diagnosis
+
+        file = write_diagnosis(found, nickname, Path())
+        click.echo(f"Send {file} to your instructor: it names a nickname and this machine's system, not you.")
     sys.exit(0 if found.ok else 1)
 
 
 @main.group(invoke_without_command=True)
 @click.pass_context
 def progress(ctx: click.Context) -> None:
-    """Show what is done; `course progress reset` begins anew."""
+    """Show what is done, what comes next and what is due again."""
     if ctx.invoked_subcommand is None:
-        from course_kit.classroom import checks, quiz
-        from course_kit.classroom import progress as kept
+        from course_kit.classroom.lessons import lesson_map
 
-        rows = kept.summary(quiz.question_ids(), checks.exercise_ids())
-        click.echo("lesson   questions   exercises")
-        for row in rows:
-            questions, exercises = (
-                f"{row.quizzes_done} of {row.quizzes_total}",
-                f"{row.exercises_done} of {row.exercises_total}",
-            )
-            state = "finished" if row.finished else "opened" if row.opened else ""
-            click.echo(f"{row.lesson:<8} {questions:<11} {exercises:<11} {state}".rstrip())
+        click.echo(lesson_map(terminal=True).as_text())
 
 
 @progress.command()
@@ -87,7 +104,54 @@ def reset() -> None:
     """Forget all answers and attempts, and keep a backup of them."""
     from course_kit.classroom import progress as kept
 
-    click.echo(f"Progress begins anew. What was there is kept in {kept.reset()}.")
+    backup = kept.reset()
+    if backup == kept.progress_file():
+        click.echo("There was nothing to forget.")
+    else:
+        click.echo(
+            f"Progress begins anew. What was there is kept in {backup}; `course progress restore` brings it back."
+        )
+
+
+@progress.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+def restore(file: Path | None) -> None:
+    """Take back what a reset kept: the newest backup, or FILE. Done twice, it undoes itself."""
+    from course_kit.classroom import progress as kept
+
+    taken, before = kept.restore(file)
+    click.echo(f"Progress is again what {taken.name} holds.")
+    if before:
+        click.echo(f"What was there until now is kept in {before}.")
+
+
+@progress.command()
+@click.argument("lesson", required=False)
+def page(lesson: str | None) -> None:
+    """Write a page of what is done, of all or of one LESSON, that you can keep."""
+    from course_kit.classroom.completion import completion_page
+
+    made = completion_page(lesson)
+    click.echo(made.as_text())
+    click.echo(f"\nThe same as a page: {made.write()}")
+
+
+@main.command()
+@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="Questions to ask, at most.")
+def recall(most: int) -> None:
+    """Answer questions of earlier lessons again, those that are due."""
+    from course_kit.classroom.recall import ask_one_by_one
+
+    def ask(text: str) -> str:
+        try:
+            return click.prompt(
+                f"{text} (a letter, several, Enter to leave it out, q to stop)", default="", show_default=False
+            )
+        except click.Abort:  # the input has ended, or Ctrl-C
+            click.echo()
+            return "q"
+
+    ask_one_by_one(ask, click.echo, most)
 
 
 @main.command()
@@ -217,6 +281,47 @@ def build(only_check: bool, root: Path | None, names: tuple[str, ...]) -> None:
         click.echo("Run `course build` and commit what it writes.", err=True)
         sys.exit(1)
     click.echo("Every notebook matches its text.")
+
+
+@main.command()
+@click.argument("url")
+@click.argument("code")
+@click.option("--nickname", help="How the board calls you; without it, a nickname is drawn.")
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
+def join(url: str, code: str, nickname: str | None, workspace: Path | None) -> None:
+    """Show on your instructor's board how far you are: a nickname and counts, nothing else."""
+    from course_kit.classroom.board import joining
+
+    _use(workspace)
+    click.echo(joining.join(url, code, nickname))
+
+
+@main.command()
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
+def leave(workspace: Path | None) -> None:
+    """Leave the board: nothing more is sent."""
+    from course_kit.classroom.board import joining
+
+    _use(workspace)
+    click.echo(joining.leave())
+
+
+@main.command()
+@click.argument("which", type=click.Choice(["before", "after"]))
+@click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
+def test(which: str, workspace: Path | None) -> None:
+    """Take the test before the course, or the one after it; then they are compared."""
+    from course_kit.classroom.before_after import ask_one_by_one
+
+    def ask(text: str) -> str:
+        try:
+            return click.prompt(f"{text} (a letter; q to stop)")
+        except click.Abort:  # the input has ended, or Ctrl-C
+            click.echo()
+            return "q"
+
+    _use(workspace)
+    ask_one_by_one(which, ask, click.echo)
 
 
 def _use(workspace: Path | None) -> None:

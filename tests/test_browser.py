@@ -1,169 +1,57 @@
-"""A learner's first hour in a real JupyterLab, in a real browser: run a lesson, answer by keyboard, come back later.
+"""A learner's first hour in a real JupyterLab, in a real browser: run a lesson, answer by keyboard, come back later."""
 
-Needs Chromium or Chrome on this machine; pictures are kept where COURSE_SCREENSHOTS says.
-"""
-
-import contextlib
-import json
-import os
-import re
-import secrets
-import socket
-import subprocess
-import time
-import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import urlsplit
-
+import nbformat
 import pytest
+from browsing import KERNEL, a_learner, expect, needs_browser, press_until, served, tab_to
 
 from course_kit import lab
 from course_kit.classroom.workspace import course_files
-from course_kit.doctor import find_browser
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright.expect
-
-CHROMIUM = find_browser()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome on this machine")
-
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-SETTINGS = {"@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"}}  # every cell is in the page
-KERNEL = "Python 3 (ipykernel)"
+pytestmark = needs_browser
 
 
-@contextlib.contextmanager
-def served(workspace: Path, folder: Path) -> Iterator[tuple[str, str]]:
-    """Serve a workspace as `course lab` does, with settings and folders of its own; yield address and token."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    token = secrets.token_hex(16)
-    for name, value in SETTINGS.items():
-        file = folder / "settings" / f"{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(value), encoding="utf-8")
-    environment = lab.environment(workspace) | {
-        "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
-        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-    }
-    command = [*lab.lab_command(workspace, port=port, browser=False), f"--IdentityProvider.token={token}"]
-    with open(folder / "lab.log", "wb") as log:
-        server = subprocess.Popen(command, cwd=workspace, env=environment, stdout=log, stderr=log)
-    try:
-        url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 60
-        while True:
-            try:
-                urllib.request.urlopen(f"{url}/api/status?token={token}", timeout=1).close()
-                break
-            except OSError:
-                assert server.poll() is None and time.monotonic() < deadline, (folder / "lab.log").read_text("utf-8")
-                time.sleep(0.1)
-        yield url, token
-    finally:
-        server.terminate()
-        try:
-            server.wait(15)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+BODY = """body = {
+    "model": "claude-opus-5",
+    "max_tokens": 100,
+    "tools": [{"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
+    "tool_choice": {"type": "auto"},
+    "messages": [{"role": "user", "content": "Oslo?"}],
+}"""
+CHECK = """from course_kit import check
+
+check("1.3", body)"""
+PLOT = """from course_kit import DEFAULT_MODEL, MockProvider, desk_tools, open_shop, plot_cumulative_tokens, show
 
 
-class Learner:
-    """What a learner does with mouse and keyboard, and what she sees."""
+def tokens_read(tools, turns=8):
+    client, talk, spent = MockProvider(lambda request: "Noted.").client(), [], []
+    for turn in range(turns):
+        talk.append({"role": "user", "content": f"Question {turn + 1}: what about my order?"})
+        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk)
+        talk.append({"role": "assistant", "content": reply.content[0].text})
+        spent.append(reply.usage.input_tokens)
+    return spent
 
-    def __init__(self, page, screenshots: Path):
-        self.page = page
-        self.screenshots = screenshots
-        self.errors: list[str] = []
-        self.hosts: set[str | None] = set()
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
-        page.on("dialog", lambda dialog: dialog.accept())
 
-    def open(self, address: str) -> None:
-        self.page.goto(address)
-        self.wait_for_kernel()
-
-    def wait_for_kernel(self) -> None:
-        """The kernel's name and the status bar: "idle" alone is also said while there is no kernel yet."""
-        expect(self.page.locator(".jp-NotebookPanel .jp-KernelName")).to_have_text(KERNEL, timeout=30_000)
-        expect(self.page.locator("#jp-main-statusbar")).to_contain_text(f"{KERNEL} | Idle", timeout=30_000)
-
-    def menu(self, menu: str, item: str) -> None:
-        self.page.get_by_role("menuitem", name=menu, exact=True).click()
-        self.page.get_by_role("menuitem", name=re.compile(f"^{item}")).first.click()
-
-    def run_all(self, *, restart: bool = False) -> None:
-        self.menu("Edit", "Clear Outputs of All Cells")
-        expect(self.prompts.last).to_have_text("[ ]:")
-        if restart:
-            self.menu("Run", "Restart Kernel and Run All Cells")
-            self.page.get_by_role("button", name="Confirm Kernel Restart").click()
-        else:
-            self.menu("Run", "Run All Cells")
-        expect(self.prompts.last).to_have_text(f"[{self.prompts.count()}]:", timeout=120_000)
-
-    def save(self) -> None:
-        self.menu("File", "Save Notebook")
-        expect(self.page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
-
-    @property
-    def prompts(self):
-        return self.page.locator(".jp-NotebookPanel .jp-CodeCell .jp-InputArea-prompt")
-
-    @property
-    def quiz(self):
-        """The first live quiz with one right answer."""
-        return self.page.locator(".course-quiz:has(input[type=radio])").first
-
-    def answer_by_keyboard(self) -> None:
-        """Space chooses the second option, Tab leads over the others to the button, Enter presses it."""
-        options = self.quiz.get_by_role("radio")
-        options.nth(1).focus()
-        self.page.keyboard.press("Space")
-        expect(options.nth(1)).to_be_checked()
-        for _ in range(options.count() - 1):
-            self.page.keyboard.press("Tab")
-        expect(self.quiz.get_by_role("button", name="Check")).to_be_focused()
-        self.page.keyboard.press("Enter")
-
-    def feedback(self) -> str:
-        """What the quiz says of the answer, once it says it and shows the option as chosen."""
-        status = self.quiz.get_by_role("status")
-        expect(status).to_contain_text(re.compile("Right|Not yet"), timeout=20_000)
-        expect(self.quiz.get_by_role("radio").nth(1)).to_be_checked()
-        return status.inner_text()
-
-    def picture(self, name: str, heading: str = "") -> None:
-        """The page as it looks, at the first quiz or with a heading at its top."""
-        if heading:
-            self.page.get_by_role("heading", name=heading).evaluate("heading => heading.scrollIntoView()")
-            self.page.wait_for_timeout(300)
-        else:
-            self.quiz.scroll_into_view_if_needed()
-        self.page.screenshot(path=self.screenshots / f"{name}.png")
+tools = [tool.definition() for tool in desk_tools(open_shop())]
+show(plot_cumulative_tokens({"6 tools": tokens_read(tools), "no tools": tokens_read([])}))"""
 
 
 @pytest.fixture
-def screenshots(tmp_path: Path) -> Path:
-    folder = Path(os.environ.get("COURSE_SCREENSHOTS") or tmp_path / "screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def learner(tmp_path):
+    with a_learner(tmp_path) as one:
+        yield one
 
 
-@pytest.fixture
-def learner(screenshots: Path) -> Iterator[Learner]:
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        try:
-            yield Learner(browser.new_page(viewport={"width": 1280, "height": 900}), screenshots)
-        finally:
-            browser.close()
+def write_notebook(file, *sources: str) -> None:
+    """A notebook of these cells; one that begins with a heading is text."""
+    cells = [
+        nbformat.v4.new_markdown_cell(source) if source.startswith("#") else nbformat.v4.new_code_cell(source)
+        for source in sources
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": KERNEL, "language": "python"}
+    nbformat.write(notebook, file)
 
 
 def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, workspace, tmp_path):
@@ -189,6 +77,19 @@ def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, wo
         learner.run_all(restart=True)
         assert learner.feedback() == said
         learner.picture("restarted")
+
+        # The README's second picture, on the same server: an exercise with its check, and a plot of lesson 01.
+        exercises = nbformat.read(next((workspace / "exercises").glob("01_*.ipynb")), as_version=4)
+        [task] = [cell.source for cell in exercises.cells if cell.source.startswith("## 1.3")]
+        write_notebook(workspace / "practice.ipynb", task, BODY, CHECK, PLOT)
+        learner.open(f"{url}/lab/tree/practice.ipynb?token={token}&reset")
+        learner.run_all()
+        page = learner.page
+        page.keyboard.press("Control+b")
+        expect(page.locator(".check-not-yet")).to_contain_text("Nothing in this body forces a call")
+        expect(page.get_by_text("This picture in words")).to_have_count(1)
+        page.set_viewport_size({"width": 1280, "height": 1280})  # so that the plot is in it
+        learner.picture("exercise-and-plot", heading="The cheapest request that must call")
     assert learner.errors == []
     assert learner.hosts == {"127.0.0.1"}
 
@@ -210,24 +111,11 @@ run = run_agent(client, tools=tools, messages="Refund 9.00 each.", approver=deci
 PANEL = "approval_panel(store, run.run_id, resume=lambda id: resume_agent(client, store, id, tools=tools), by='Ada')"
 
 
-def tab_to(page, target) -> None:
-    """Press Tab until the target has the focus."""
-    for _ in range(30):
-        page.keyboard.press("Tab")
-        if target.evaluate("element => element === document.activeElement"):
-            return
-    raise AssertionError(f"Tab never reaches {target}")
-
-
 def test_calls_are_approved_denied_and_edited_by_keyboard(learner, workspace, tmp_path):
-    import nbformat
-
     from course_kit import open_shop
 
     lab.sync(workspace, course_files())
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in (THREE_REFUNDS, PANEL)])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": KERNEL, "language": "python"}
-    nbformat.write(notebook, workspace / "panel.ipynb")
+    write_notebook(workspace / "panel.ipynb", THREE_REFUNDS, PANEL)
     with served(workspace, tmp_path) as (url, token):
         learner.open(f"{url}/lab/tree/panel.ipynb?token={token}&reset")
         learner.run_all()
@@ -259,8 +147,7 @@ def test_calls_are_approved_denied_and_edited_by_keyboard(learner, workspace, tm
         page.keyboard.press("Control+a")
         page.keyboard.type('{"order_id": "ORD-20260825", "amount_cents": 450, "reason": "other"}')
         page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        expect(panel).to_contain_text("This would run", timeout=20_000)
+        press_until(page, "This would run", panel)
         page.keyboard.press("Tab")
         expect(button("Run call 3 as edited")).to_be_focused()
         page.keyboard.press("Enter")

@@ -167,6 +167,90 @@ def test_without_a_record_every_difference_is_the_learners(course, record):
     assert course.sync() == []
 
 
+def test_files_of_the_learners_own_and_lessons_that_left_the_course_stay(course):
+    course.sync()
+    course.write("exercises/my_notes.ipynb", "mine")
+    (course.mine / "notebooks" / "data.csv").write_text("1,2", encoding="utf-8")
+    (course.shipped / course.exercise).unlink()
+    course.ship(lesson="shipped 2")
+    course.sync()
+    assert course.read() == {
+        course.exercise: ["shipped 1"],
+        "exercises/my_notes.ipynb": ["mine"],
+        course.lesson: ["shipped 2"],
+    }
+    assert (course.mine / "notebooks" / "data.csv").read_text(encoding="utf-8") == "1,2"
+
+
+def test_a_new_lesson_with_the_name_of_a_file_of_the_learners_does_not_replace_it(course):
+    course.sync()
+    course.write("notebooks/01_later.ipynb", "mine")
+    (course.shipped / "notebooks" / "01_later.ipynb").write_text(notebook("shipped"), encoding="utf-8")
+    [sentence] = course.sync()
+    assert sentence.endswith("the new one lies beside it as 01_later.new.ipynb.")
+    assert course.read()["notebooks/01_later.ipynb"] == ["mine"]
+
+
+def test_back_to_an_older_version_keeps_the_learners_edits_too(course):
+    course.ship(exercise="shipped 2")
+    course.sync()
+    course.write(course.exercise, "mine")
+    course.ship(exercise="shipped 1")
+    course.sync()
+    assert course.read()[course.exercise] == ["mine"]
+    assert course.read()["exercises/00_start_here.new.ipynb"] == ["shipped 1"]
+
+
+def test_a_disk_that_fills_up_leaves_every_file_whole(course, monkeypatch):
+    course.sync()
+    course.write(course.exercise, "mine")
+    course.ship(lesson="shipped 2", exercise="shipped 2")
+    write = Path.write_bytes
+
+    def full(file: Path, content: bytes) -> int:
+        write(file, content[:10])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        with pytest.raises(SetupError, match="No space left on device.*free some space there"):
+            course.sync()
+    assert course.read() == {course.exercise: ["mine"], course.lesson: ["shipped 1"]}
+    assert len(course.sync()) == 2  # and once there is room, all arrives
+    assert course.read()[course.exercise] == ["mine"] and course.read()[course.lesson] == ["shipped 2"]
+
+
+def test_stopped_between_copying_and_taking_note_of_it_nothing_is_overwritten_later(course, monkeypatch):
+    course.sync()
+    course.ship(lesson="shipped 2", exercise="shipped 2")
+    replace = lab._replace
+
+    def stopped(target: Path, content: bytes) -> None:
+        if target.name == "shipped.json":
+            raise KeyboardInterrupt
+        replace(target, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab, "_replace", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            course.sync()
+    course.write(course.exercise, "mine in 2")
+    course.sync()
+    course.ship(exercise="shipped 3")
+    course.sync()
+    assert course.read()[course.exercise] == ["mine in 2"]
+
+
+def test_outputs_and_metadata_of_an_edited_exercise_stay_to_the_byte(course):
+    course.sync()
+    outputs = [{"output_type": "stream", "name": "stdout", "text": "Exercise 0.1: passed."}]
+    course.write(course.exercise, "mine", "and one cell more", outputs=outputs)
+    before = (course.mine / course.exercise).read_bytes()
+    course.ship(exercise="shipped 2")
+    course.sync()
+    assert (course.mine / course.exercise).read_bytes() == before
+
+
 def test_a_workspace_that_cannot_be_written_is_one_sentence(course):
     course.mine.mkdir()
     (course.mine / "notebooks").write_text("a file where a folder belongs", encoding="utf-8")

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from course_kit.classroom import progress
+from course_kit.classroom import progress, progress_store
 from course_kit.classroom.progress import Answer, Attempt, LessonProgress
 from course_kit.errors import SetupError
 
@@ -129,7 +130,7 @@ def test_an_older_file_is_upgraded_with_its_rows(monkeypatch, space):
     progress.record_answer("01.1", ["a"], True)
     assert user_version(space / "progress.sqlite3") == 1
     further = [["ALTER TABLE quiz_answers ADD COLUMN seconds REAL"], ["CREATE TABLE notes (id INTEGER PRIMARY KEY)"]]
-    monkeypatch.setattr(progress, "MIGRATIONS", [*progress.MIGRATIONS, *further])
+    monkeypatch.setattr(progress_store, "MIGRATIONS", [*progress_store.MIGRATIONS, *further])
     assert progress.last_answer("01.1").option_ids == ("a",)
     assert user_version(space / "progress.sqlite3") == 3
     with closing(sqlite3.connect(space / "progress.sqlite3")) as connection:
@@ -140,7 +141,9 @@ def test_an_older_file_is_upgraded_with_its_rows(monkeypatch, space):
 def test_an_upgrade_that_fails_leaves_the_old_file(monkeypatch, space):
     progress.record_answer("01.1", ["a"], True)
     with monkeypatch.context() as patch:
-        patch.setattr(progress, "MIGRATIONS", [*progress.MIGRATIONS, ["CREATE TABLE half (id)", "NO SUCH STATEMENT"]])
+        patch.setattr(
+            progress_store, "MIGRATIONS", [*progress_store.MIGRATIONS, ["CREATE TABLE half (id)", "NO SUCH STATEMENT"]]
+        )
         with pytest.raises(SetupError, match="cannot be used .*syntax error"):
             progress.last_answer("01.1")
     assert user_version(space / "progress.sqlite3") == 1
@@ -204,7 +207,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(space, monkeypatch):
     def read_only(file, **options):
         return connect(f"{Path(file).as_uri()}?mode=ro", uri=True, **options)
 
-    monkeypatch.setattr(progress.sqlite3, "connect", read_only)
+    monkeypatch.setattr(progress_store.sqlite3, "connect", read_only)
     with pytest.raises(SetupError, match="cannot be used .*readonly.*: free the file, or set COURSE_WORKSPACE"):
         progress.record_answer("01.1", ["b"], True)
     assert progress.last_answer("01.1").option_ids == ("a",)
@@ -231,3 +234,211 @@ def test_reset_without_a_backup_leaves_one_file(space):
     assert progress.reset(backup=False) == space / "progress.sqlite3"
     assert progress.hints_opened("1.1") == []
     assert list(space.glob("progress-*")) == []
+
+
+# What the learner sees of it
+
+
+def test_answers_come_oldest_first_with_the_time_of_the_clock(monkeypatch):
+    times = iter(datetime(2026, 9, day, 20, tzinfo=UTC) for day in (1, 2))
+    monkeypatch.setattr(progress, "_now", lambda: next(times))
+    progress.record_answer("02.1", ["b"], False)
+    progress.record_answer("01.1", ["a", "c"], True)
+    assert progress.answers() == [
+        Answer("02.1", ("b",), False, "2026-09-01T20:00:00+00:00"),
+        Answer("01.1", ("a", "c"), True, "2026-09-02T20:00:00+00:00"),
+    ]
+
+
+def test_lessons_are_listed_by_when_they_were_last_worked_in(monkeypatch):
+    times = iter(datetime(2026, 9, day, tzinfo=UTC) for day in range(1, 5))
+    monkeypatch.setattr(progress, "_now", lambda: next(times))
+    progress.record_answer("05.1", ["b"], True)
+    progress.record_attempt("2.1", "not yet")
+    progress.record_lesson(7, "opened")
+    progress.record_answer("05.recall.1", ["b"], False)
+    assert progress.lessons_touched() == ["05", "07", "02"]
+
+
+@pytest.mark.parametrize(
+    ("row", "done", "begun", "left"),
+    [
+        (LessonProgress("01", 0, 2, 0, 1, False, False), False, False, "2 questions and 1 exercise"),
+        (LessonProgress("01", 1, 2, 0, 0, False, False), False, True, "1 question"),
+        (LessonProgress("01", 2, 2, 0, 3, True, True), False, True, "3 exercises"),
+        (LessonProgress("01", 2, 2, 1, 1, False, False), True, True, ""),
+        (LessonProgress("90", 0, 0, 0, 0, True, True), False, True, ""),
+    ],
+    ids=["untouched", "begun", "said to be finished", "done", "nothing to do in it"],
+)
+def test_a_lesson_is_done_when_all_in_it_is(row, done, begun, left):
+    assert (row.done, row.begun, row.left) == (done, begun, left)
+
+
+# The way back
+
+
+def test_restore_brings_back_the_newest_backup_and_undoes_itself(space):
+    progress.record_answer("01.1", ["a"], True)
+    first = progress.reset()
+    progress.record_answer("02.2", ["b"], False)
+    taken, kept = progress.restore()
+    assert taken == first and kept not in (None, first)
+    assert [answer.question_id for answer in progress.answers()] == ["01.1"]
+    assert progress.restore() == (kept, sorted(space.glob("progress-backup-*"), key=lambda file: file.stem)[-1])
+    assert [answer.question_id for answer in progress.answers()] == ["02.2"]
+    assert len(list(space.glob("progress-backup-*.sqlite3"))) == 3  # nothing that was ever there is gone
+
+
+def test_restore_takes_a_named_file_of_an_older_version_and_leaves_it_as_it_is(monkeypatch, space, tmp_path_factory):
+    progress.record_attempt("1.1", "passed")
+    elsewhere = tmp_path_factory.mktemp("stick") / "old.sqlite3"
+    progress.reset().rename(elsewhere)
+    before = elsewhere.read_bytes()
+    further = [["ALTER TABLE quiz_answers ADD COLUMN seconds REAL"]]
+    monkeypatch.setattr(progress_store, "MIGRATIONS", [*progress_store.MIGRATIONS, *further])
+    assert progress.restore(elsewhere) == (elsewhere, None)  # nothing stood here, so nothing was kept
+    assert [attempt.outcome for attempt in progress.attempts("1.1")] == ["passed"]
+    assert elsewhere.read_bytes() == before
+
+
+def foreign_database(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript("CREATE TABLE sheep (id INTEGER); PRAGMA user_version = 1")
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda file: None, "There is no file .*: choose a progress-backup"),
+        (lambda file: file.write_bytes(b""), "is no progress file: choose a progress-backup"),
+        (lambda file: file.write_bytes(b"no database" * 500), "cannot be taken back .*: choose a progress-backup"),
+        (foreign_database, "cannot be taken back .*: choose a progress-backup"),
+    ],
+    ids=["missing", "empty", "no database", "another program's"],
+)
+def test_restore_refuses_what_is_no_backup_and_changes_nothing(space, make, sentence):
+    progress.record_answer("01.1", ["a"], True)
+    make(space / "given.sqlite3")
+    with pytest.raises(SetupError, match=sentence):
+        progress.restore(space / "given.sqlite3")
+    assert [answer.question_id for answer in progress.answers()] == ["01.1"]
+    assert list(space.glob("progress-backup-*")) == []
+
+
+def test_restore_of_a_newer_versions_backup_is_refused(space):
+    progress.record_answer("01.1", ["a"], True)
+    kept = progress.reset()
+    with closing(sqlite3.connect(kept)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    with pytest.raises(SetupError, match="was written by a newer version"):
+        progress.restore()
+
+
+def test_restore_without_any_backup_is_one_sentence(space):
+    with pytest.raises(SetupError, match="^There is no backup in .*: name the file to take back.$"):
+        progress.restore()
+
+
+def test_a_reset_of_nothing_leaves_no_empty_backup(space):
+    assert progress.reset() == space / "progress.sqlite3"
+    assert list(space.glob("progress-backup-*")) == []
+
+
+# Attacked
+
+
+def test_rows_of_a_broken_file_are_saved_as_far_as_they_can_be_read(space, capsys):
+    with progress_store.opened() as connection:  # one transaction: 2,000 rows in a moment
+        connection.execute("BEGIN")
+        rows = [(f"01.{n}", '["a"]', 1, "2026-09-01T20:00:00+00:00") for n in range(2000)]
+        connection.executemany(
+            "INSERT INTO quiz_answers (question_id, option_ids, is_right, at) VALUES (?,?,?,?)", rows
+        )
+        connection.execute("COMMIT")
+    progress.record_attempt("1.1", "passed")
+    file = space / "progress.sqlite3"
+    whole = bytearray(file.read_bytes())
+    middle = len(whole) // 8192 * 4096
+    whole[middle : middle + 4096] = b"\xff" * 4096
+    file.write_bytes(whole)
+    saved = {answer.question_id for answer in progress.answers()}
+    said = capsys.readouterr().out
+    assert f"a new one was begun with the {len(saved) + 1} rows that could be saved." in said
+    assert 1800 < len(saved) < 2000
+    assert [attempt.outcome for attempt in progress.attempts("1.1")] == ["passed"]
+    [kept] = space.glob("progress-unreadable-*.sqlite3")
+    assert kept.read_bytes() == bytes(whole)
+
+
+KILLED_BEFORE_COMMIT = """
+import os, signal, sqlite3
+from course_kit.classroom import progress, progress_store
+connect = sqlite3.connect
+
+class Deadly(sqlite3.Connection):
+    def execute(self, statement, *more):
+        if statement == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().execute(statement, *more)
+
+progress_store.sqlite3.connect = lambda *given, **options: connect(*given, **options, factory=Deadly)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill -9")
+@pytest.mark.parametrize(
+    "act",
+    [
+        "progress.reset()",
+        "progress.restore()",
+        "progress_store.MIGRATIONS.append(['CREATE TABLE half (id)']); progress.answers()",
+    ],
+    ids=["reset", "restore", "upgrade"],
+)
+def test_killed_in_the_middle_of_a_great_change_it_never_happened(space, act):
+    progress.record_answer("01.1", ["a"], True)
+    progress.reset()
+    progress.record_answer("02.1", ["b"], True)
+    assert finish(python(f"{KILLED_BEFORE_COMMIT}\n{act}")) == -signal.SIGKILL
+    assert [answer.question_id for answer in progress.answers()] == ["02.1"]
+    assert user_version(space / "progress.sqlite3") == 1
+    with closing(sqlite3.connect(space / "progress.sqlite3")) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall() == []
+    progress.record_answer("03.1", ["b"], True)  # and the file is free again
+    assert len(progress.answers()) == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill -9")
+def test_killed_while_it_copies_no_half_backup_is_left_to_be_taken_for_one(space):
+    progress.record_answer("01.1", ["a"], True)
+    code = KILLED_BEFORE_COMMIT.replace("def execute", "def backup").replace('if statement == "COMMIT":', "if True:")
+    assert finish(python(f"{code}\nprogress.reset()")) == -signal.SIGKILL
+    assert len(progress.answers()) == 1
+    with pytest.raises(SetupError, match="There is no backup"):
+        progress.restore()
+    kept = progress.reset()
+    assert progress.restore()[0] == kept and len(progress.answers()) == 1
+
+
+def test_two_notebooks_write_while_a_third_resets_and_every_row_is_somewhere(space):
+    write = (
+        "from course_kit.classroom import progress\nfor n in range(60): progress.record_answer(f'01.{n}', ['a'], True)"
+    )
+    reset = "from course_kit.classroom import progress\nfor n in range(8): progress.reset()"
+    workers = [python(write), python(write), python(reset)]
+    assert [finish(worker) for worker in workers] == [0, 0, 0]
+    count = len(progress.answers())
+    for kept in space.glob("progress-backup-*.sqlite3"):
+        with closing(sqlite3.connect(kept)) as connection:
+            count += connection.execute("SELECT count(*) FROM quiz_answers").fetchone()[0]
+    assert count == 120
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_write_protected_file_is_one_sentence_and_is_still_read(space):
+    progress.record_answer("01.1", ["a"], True)
+    (space / "progress.sqlite3").chmod(0o444)
+    with pytest.raises(SetupError, match="cannot be used .*readonly.*: free the file, or set COURSE_WORKSPACE"):
+        progress.record_answer("01.1", ["b"], True)
+    assert progress.last_answer("01.1").option_ids == ("a",)

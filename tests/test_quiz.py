@@ -1,6 +1,7 @@
 """Questions: what is shown, how an answer is scored, what is kept, and what a file of questions must hold."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -303,6 +304,110 @@ def test_the_questions_of_the_course_are_fair(file):
     assert lint_quizzes(json.loads(file.read_text(encoding="utf-8"))) == []
 
 
+# The whole course at once: what can be said of a hundred questions and not of eight.
+
+COURSE = [
+    Question.read(item) for file in sorted(QUIZ_FOLDER.glob("*.json")) for item in json.loads(file.read_text("utf-8"))
+]
+# Words that take a side without an exception. A learner may not be able to strike an option because one stands in it.
+ABSOLUTE = ("all", "always", "any", "cannot", "every", "must", "never", "no", "none", "nothing", "only")
+HEDGES = ("can", "may", "might", "often", "some", "sometimes", "usually")
+
+
+def giveaways(questions: list[Question]) -> list[str]:
+    """What tells right from wrong in these questions without knowing anything of the matter."""
+    singles = [question for question in questions if question.kind == "single"]
+    places = [[option.right for option in question.options].index(True) for question in singles]
+    found = [
+        f"place {place + 1} is right in {places.count(place)} of {len(places)}"
+        for place in range(4)
+        if not 0.15 <= places.count(place) / len(places) <= 0.35
+    ]
+    for name, pick in {"longest": max, "shortest": min}.items():
+        lengths = [{option.id: len(option.text) for option in question.options} for question in singles]
+        alone = [
+            length[next(iter(question.right_ids))] == pick(length.values())
+            and list(length.values()).count(pick(length.values())) == 1
+            for question, length in zip(singles, lengths, strict=True)
+        ]
+        if sum(alone) > 0.3 * len(singles):
+            found.append(f"the right option is the {name} in {sum(alone)} of {len(singles)}")
+    options = [option for question in questions for option in question.options]
+    base = sum(option.right for option in options) / len(options)
+    for word in (*ABSOLUTE, *HEDGES):
+        having = [option for option in options if re.search(rf"\b{word}\b", option.text, re.IGNORECASE)]
+        right = sum(option.right for option in having)
+        enough = 4 if right else 6  # fewer may be chance: most options are wrong
+        if len(having) >= enough and right in (0, len(having)):
+            found.append(
+                f"an option with {word!r} is {'never' if not right else 'always'} right ({len(having)} of them)"
+            )
+    having = [option for option in options if re.search(rf"\b({'|'.join(ABSOLUTE)})\b", option.text, re.IGNORECASE)]
+    if having and not base / 2 <= sum(option.right for option in having) / len(having) <= base * 2:
+        found.append("words without exception tell right from wrong")
+    return found
+
+
+def test_nothing_but_the_matter_tells_the_right_option_over_the_whole_course():
+    assert len(COURSE) > 100
+    assert giveaways(COURSE) == []
+
+
+def made_up(text: str, right_text: str, count: int = 8) -> list[Question]:
+    """Questions with the right option in each place in turn."""
+    made = []
+    for number in range(count):
+        options = [
+            option(id, right_text if id == "abcd"[number % 4] else f"{text} {id}", id == "abcd"[number % 4])
+            for id in "abcd"
+        ]
+        made.append(Question.read({"id": f"01.{number}", "options": options}))
+    return made
+
+
+def test_each_kind_of_giveaway_is_found():
+    assert giveaways(made_up("four", "word s")) == []
+    assert giveaways(made_up("four", "some longer words")) == [
+        "the right option is the longest in 8 of 8",
+        "an option with 'some' is always right (8 of them)",
+    ]
+    assert giveaways(made_up("some longer words", "four")) == [
+        "the right option is the shortest in 8 of 8",
+        "an option with 'some' is never right (24 of them)",
+    ]
+    never = giveaways(made_up("never", "seldom s"[:7]))
+    assert "an option with 'never' is never right (24 of them)" in never
+    assert "words without exception tell right from wrong" in never
+    assert [each for each in giveaways(made_up("four", "word s", 9)[4:9] * 2) if each.startswith("place")] == [
+        "place 1 is right in 4 of 10"
+    ]
+
+
+def test_ids_are_unique_over_the_course_and_belong_to_their_file():
+    ids = [question.id for question in COURSE]
+    assert len(ids) == len(set(ids))
+    for file in QUIZ_FOLDER.glob("*.json"):
+        assert {item["id"].split(".")[0] for item in json.loads(file.read_text("utf-8"))} == {file.stem}
+
+
+@pytest.mark.parametrize("question", COURSE, ids=lambda question: question.id)
+def test_every_answer_of_the_course_can_be_given_and_has_its_reason(question):
+    """Each option alone, and the right ones together, are chosen in the widget as a learner does it."""
+    shown = module._widgets()[0](question, shuffle=False)
+    for chosen in [*({each.id} for each in question.options), set(question.right_ids)]:
+        if question.kind == "single":
+            shown.choices.value = next(iter(chosen))
+        else:
+            for each, box in zip(shown.shown, shown.choices.children, strict=True):
+                box.value = each.id in chosen
+        shown.button.click()
+        assert ("✓ Right." in shown.feedback.value) == (chosen == question.right_ids)
+        for each in question.options:
+            assert (to_html(each.why) in shown.feedback.value) == (each.id in chosen)
+    reasons = [each.why for each in question.options]
+    assert len(set(reasons)) == len(reasons) and min(map(len, reasons)) > 15
+
+
 def test_fr30_order_is_fixed_by_the_id_and_can_be_switched_off():
     assert [shown_ids(quiz("01.2", shuffle=True)) for _ in range(3)] == [["b", "c", "a"]] * 3
     assert shown_ids(quiz("01.2")) == ["a", "b", "c"]
@@ -337,6 +442,11 @@ def test_a_sound_file_has_no_findings():
         ({"options": [option("a", "x", True), option("b", "x ", False)]}, "01.2: two options say the same"),
         ({"options": [option("a", "x", True), option("b", "y", False, "")]}, "01.2: option b has no reason"),
         ({"options": [option("a", "x", True), option("b", "", False)]}, "01.2: option b has no text"),
+        ({"options": [option("a", "x", True), option("b", "y", False)]}, "01.2: there are fewer than three options"),
+        (
+            {"options": [option("a", "a long answer", True), option("b", "short", False), option("c", "brief", False)]},
+            "01.2: the right option stands out by its length",
+        ),
     ],
     ids=lambda value: value.split(": ")[1] if isinstance(value, str) else "",
 )
@@ -361,16 +471,18 @@ def many(texts, right):
 
 
 def test_linter_right_option_always_longest():
-    assert lint_quizzes(many(["short", "the longest of all", "brief"], "bbbb"))[0] == (
+    assert lint_quizzes(many(["short", "longest", "brief"], "bbbb"))[0] == (
         "the right option is the longest too often: 01.0, 01.1, 01.2, 01.3"
     )
-    assert lint_quizzes(many(["short", "the longest of all", "brief"], "bacb")) == []
+    assert lint_quizzes(many(["short", "longest", "brief"], "bacb")) == []
 
 
 def test_linter_right_option_always_in_one_place():
     found = "the right option always stands in the same place (order: file)"
     assert found in lint_quizzes(many(["one", "two", "six"], "aaaa"))
     assert found not in lint_quizzes(many(["one", "two", "six"], "aaab"))
+    assert "the right option stands in the same place too often" in lint_quizzes(many(["one", "two", "six"], "aaab"))
+    assert lint_quizzes(many(["one", "two", "six"], "aabc")) == []
 
 
 def test_linter_looks_at_the_order_shown_too():

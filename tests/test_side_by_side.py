@@ -166,11 +166,11 @@ def test_an_unknown_shape_is_named(view):
 
 def test_the_widget_shows_two_shapes(view):
     pytest.importorskip("ipywidgets")
-    view.slider.value, view.left.value, view.right.value = 4, "anthropic", "openai_chat"
+    view.number.value, view.left.value, view.right.value = 4, "anthropic", "openai_chat"
     assert view.view.value == view.step(4, "anthropic", "openai_chat").as_html()
     view.right.value = "anthropic"
     assert view.view.value == view.step(4, "anthropic").as_html()
-    for part in (view.slider, view.left, view.right):
+    for part in (view.number, view.left, view.right):
         assert part.tooltip and part.description
 
 

@@ -9,7 +9,7 @@ import matplotlib
 matplotlib.use("agg")
 import pytest
 from anthropic import beta_tool
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
 from pydantic import BaseModel, Field
@@ -252,6 +252,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
+@example({"required": None, "properties": True})
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_any_json_is_shown_or_told(value):
     table = StrictTable(value)

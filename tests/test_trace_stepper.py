@@ -69,7 +69,7 @@ def test_the_widget_goes_where_its_parts_say():
     stepper = trace_stepper(TEN["T07"])
     assert stepper.back.disabled and "step 1" in stepper.card.value
     stepper.forward.click()
-    assert stepper.slider.value == 2 and "began 2×" in stepper.card.value
+    assert stepper.number.value == 2 and "began 2×" in stepper.card.value
     stepper.order.value = True
     assert "5 one variable" in stepper.card.value
     stepper.order.value = False

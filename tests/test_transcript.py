@@ -8,6 +8,7 @@ import ipywidgets
 import pytest
 
 from course_kit.classroom import transcript as module
+from course_kit.classroom.fields import status
 from course_kit.classroom.transcript import Transcript, as_text, read_messages, transcript
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 
@@ -151,19 +152,19 @@ def test_one_step_by_number_and_its_nearest_end():
     assert steps.step(2).as_html() in steps.as_html()
 
 
-def test_the_stepper_moves_by_buttons_slider_and_plain_call():
+def test_the_stepper_moves_by_buttons_number_and_plain_call():
     steps = transcript(MESSAGES)
-    assert isinstance(steps, ipywidgets.VBox) and steps.card.value == steps.step(1).as_html()
+    assert isinstance(steps, ipywidgets.VBox) and steps.card.value == status(steps.step(1).as_html())
     assert (steps.back.disabled, steps.forward.disabled) == (True, False)
     steps.forward.click()
-    assert (steps.slider.value, steps.card.value) == (2, Transcript.step(steps, 2).as_html())
-    steps.slider.value = 4
-    assert steps.card.value == Transcript.step(steps, 4).as_html()
+    assert (steps.number.value, steps.card.value) == (2, status(Transcript.step(steps, 2).as_html()))
+    steps.number.value = 4
+    assert steps.card.value == status(Transcript.step(steps, 4).as_html())
     assert (steps.back.disabled, steps.forward.disabled) == (False, True)
     steps.back.click()
-    assert steps.slider.value == 3
+    assert steps.number.value == 3
     steps.step(1)
-    assert steps.slider.value == 1 and "Refund my broken cup" in steps.card.value
+    assert steps.number.value == 1 and "Refund my broken cup" in steps.card.value
 
 
 def test_fr29_what_a_notebook_compares_is_the_text_without_ids():
@@ -177,7 +178,7 @@ def test_fr29_what_a_notebook_compares_is_the_text_without_ids():
 def test_short_conversations(messages):
     steps = transcript(messages)
     assert repr(steps.step(1)) == (as_text(messages) or "An empty conversation.")
-    assert (steps.back.disabled, steps.forward.disabled, steps.slider.disabled) == (True, True, True)
+    assert (steps.back.disabled, steps.forward.disabled, steps.number.disabled) == (True, True, True)
 
 
 def test_without_ipywidgets_the_text_form_works(without_widgets):

@@ -70,27 +70,27 @@ def test_as_text_and_html_without_widgets(without_widgets):
     assert bundle["text/html"].count("<tr") == 11
 
 
-def test_the_sliders_move_what_is_shown():
+def test_the_fields_move_what_is_shown():
     shown = trials_and_k()
     assert isinstance(shown, ipywidgets.VBox)
-    shown.k_slider.value = 5
+    shown.k_field.value = 5
     assert shown.k == 5 and "= 50.0%: all of 5 pass" in shown.result.value
-    shown.passed_slider.value = 8
+    shown.passed_field.value = 8
     assert "8 passed" in shown.result.value
 
 
 def test_fewer_trials_take_passes_and_k_along():
     shown = trials_and_k(10, 9, 5)
-    shown.trials_slider.value = 4
+    shown.trials_field.value = 4
     assert (shown.trials, shown.passed, shown.k) == (4, 4, 4)
-    assert (shown.passed_slider.max, shown.k_slider.max, shown.passed_slider.value) == (4, 4, 4)
-    shown.trials_slider.value = 20
-    assert (shown.passed_slider.max, shown.k_slider.max, shown.k) == (20, 20, 4)
+    assert (shown.passed_field.max, shown.k_field.max, shown.passed_field.value) == (4, 4, 4)
+    shown.trials_field.value = 20
+    assert (shown.passed_field.max, shown.k_field.max, shown.k) == (20, 20, 4)
 
 
-def test_the_plain_call_moves_the_sliders():
+def test_the_plain_call_moves_the_fields():
     shown = trials_and_k()
     shown.set(trials=20, passed=18, k=4)
-    sliders = (shown.trials_slider, shown.passed_slider, shown.k_slider)
-    assert [slider.value for slider in sliders] == [20, 18, 4]
-    assert all(slider.tooltip for slider in sliders)
+    fields = (shown.trials_field, shown.passed_field, shown.k_field)
+    assert [field.value for field in fields] == [20, 18, 4]
+    assert all(field.tooltip for field in fields)

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.crash_process import CENTS, ORDER, SECONDS
-from course_kit.classroom.fields import status
+from course_kit.classroom.fields import choice_field, number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.errors import CourseKitError
 
@@ -174,34 +174,28 @@ def _widget() -> type[CrashButton]:
         def __init__(self, program: str | Callable[..., Any] = "with a key"):
             CrashButton.__init__(self, program)
             style, known = {"description_width": "7em"}, {text: name for name, text in PROGRAMS.items()}
-            self.choice = ipywidgets.Dropdown(
-                options=[*PROGRAMS, "my own"],
-                value=known.get(self.program, "my own"),
-                description="Program",
-                tooltip="One of the lesson's programs",
-                style=style,
-            )
+            chosen = known.get(self.program, "my own")
+            self.choice = choice_field("Program", [*PROGRAMS, "my own"], chosen, "One of the lesson's programs")
             self.text = ipywidgets.Textarea(
                 value=self.program,
                 description="Its text",
                 tooltip="The program, to be changed",
+                continuous_update=False,  # a press on the button would overtake what is still being sent
                 rows=9,
                 layout={"width": "97%"},
                 style=style,
             )
-            self.line = ipywidgets.Dropdown(
-                description="Kill before",
-                tooltip="The line it does not reach",
-                layout={"width": "97%"},
-                style=style,
-            )
+            self.line = number_field("Kill before", 5, 1, 99, "The number of the line it does not reach")
+            self.code = ipywidgets.HTML()
             self.button = ipywidgets.Button(description="Kill -9", tooltip="Kill it there and begin it again")
             self.result = ipywidgets.HTML()
             self._lines()
             self.text.observe(lambda _: self._lines(), "value")
+            self.line.observe(lambda _: self._lines(), "value")
             self.choice.observe(lambda _: self._chosen(), "value")
             self.button.on_click(lambda _: self._pressed())
-            ipywidgets.VBox.__init__(self, [self.choice, self.text, self.line, self.button, self.result])
+            where = ipywidgets.HBox([self.line, self.code])
+            ipywidgets.VBox.__init__(self, [self.choice, self.text, where, self.button, self.result])
             self.add_class("course-crash-button")
 
         def kill(self, line: int, program: str | Callable[..., Any] | None = None) -> Crash:
@@ -214,10 +208,10 @@ def _widget() -> type[CrashButton]:
             self.text.value = PROGRAMS.get(self.choice.value, self.text.value)
 
         def _lines(self) -> None:
-            kept, self.program = self.line.value, self.text.value
+            self.program = self.text.value
             lines = self.program.splitlines() or [""]
-            self.line.options = [(f"{number}  {text.strip()}", number) for number, text in enumerate(lines, 1)]
-            self.line.value = kept if kept and kept <= len(lines) else min(5, len(lines))
+            self.line.max = len(lines)  # a number beyond the end becomes the last line's
+            self.code.value = f"<code>{html.escape(lines[self.line.value - 1].strip())}</code>"
 
         def _pressed(self) -> None:
             self.button.disabled = True

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 from course_kit.classroom.error_cases import DESK, REQUESTS, TEXTS, Fault, Service, Write
+from course_kit.classroom.fields import choice_field, number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.mock.simulated import Simulated
 
@@ -187,22 +188,13 @@ def _widget() -> type[ErrorTexts]:
         def __init__(self, requests: Sequence[str] = REQUESTS):
             ErrorTexts.__init__(self, requests)
             wide, style = {"width": "97%"}, {"description_width": "7em"}
-            self.request = ipywidgets.Dropdown(
-                options=[(f"{n}. {said}", n) for n, said in enumerate(self.requests, 1)],
-                description="Request",
-                tooltip="The request whose call is refused",
-                layout=wide,
-                style=style,
-            )
-            self.pattern = ipywidgets.Dropdown(
-                options=list(TEXTS),
-                description="Begin with",
-                tooltip="One of the four texts, to begin with",
-                style=style,
-            )
+            count = len(self.requests)
+            self.request = number_field("Request", 1, 1, count, f"The request whose call is refused, 1 to {count}")
+            self.pattern = choice_field("Begin with", TEXTS, "failed", "One of the four texts, to begin with")
             self.text = ipywidgets.Textarea(
                 description="Text",
                 tooltip="What the model reads about the refused call",
+                continuous_update=False,  # a press on the button would overtake what is still being sent
                 rows=3,
                 layout=wide,
                 style=style,
@@ -227,11 +219,11 @@ def _widget() -> type[ErrorTexts]:
             try:  # an exception in a handler leaves no trace in the notebook
                 first()
                 why = html.escape(self.last.why if self.last else "")
-                self.result.value = (
+                self.result.value = status(
                     f"{PRE}{html.escape(repr(self.last))}</pre>"
                     f"<details><summary>Why, at the last reply</summary>{PRE}{why}</pre></details>"
                 )
             except Exception as error:
-                self.result.value = f"<p>✗ This could not be told: {html.escape(str(error))}</p>"
+                self.result.value = status(f"<p>✗ This could not be told: {html.escape(str(error))}</p>")
 
     return ErrorTextsWidget

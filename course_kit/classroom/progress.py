@@ -3,58 +3,40 @@
 Rows are only ever added: every quiz answer, every attempt at an exercise, every hint opened, every lesson opened or
 finished. What counts as done is worked out when it is read. Times are UTC and come from the clock in here; nothing
 that a committed notebook shows is made from them. Which questions and exercises exist is not known here: `summary`
-takes their ids.
-
-Two notebooks may write at once (write-ahead log, one short transaction per row), and a process that is killed loses
-at most the row it was writing. A connection lives as long as one call, so nothing keeps the file open.
+takes their ids. How the file survives crashes, upgrades and two open notebooks is next door, in `progress_store.py`.
 """
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from course_kit.classroom.workspace import workspace
+from course_kit.classroom import progress_store as store
+from course_kit.classroom.progress_store import progress_file
 from course_kit.errors import SetupError
 
 __all__ = [
     "Answer",
     "Attempt",
     "LessonProgress",
+    "answers",
     "attempts",
     "hints_opened",
     "last_answer",
     "lesson_of",
+    "lessons_touched",
     "progress_file",
     "record_answer",
     "record_attempt",
     "record_hint",
     "record_lesson",
     "reset",
+    "restore",
     "summary",
 ]
 
-# One entry per schema version; `PRAGMA user_version` counts how many a file has had. Never edit an entry: append.
-MIGRATIONS: list[list[str]] = [
-    [
-        """CREATE TABLE quiz_answers (
-            id INTEGER PRIMARY KEY, question_id TEXT NOT NULL, option_ids TEXT NOT NULL, is_right INTEGER NOT NULL,
-            at TEXT NOT NULL)""",
-        """CREATE TABLE exercise_attempts (
-            id INTEGER PRIMARY KEY, exercise_id TEXT NOT NULL, outcome TEXT NOT NULL, message_key TEXT NOT NULL,
-            at TEXT NOT NULL)""",
-        """CREATE TABLE hints_opened (
-            id INTEGER PRIMARY KEY, exercise_id TEXT NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL)""",
-        """CREATE TABLE lesson_events (
-            id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, event TEXT NOT NULL, at TEXT NOT NULL)""",
-        "CREATE INDEX quiz_answers_by_question ON quiz_answers (question_id)",
-        "CREATE INDEX exercise_attempts_by_exercise ON exercise_attempts (exercise_id)",
-    ],
-]
-TABLES = ("quiz_answers", "exercise_attempts", "hints_opened", "lesson_events")
+ANSWERS = "SELECT question_id, option_ids, is_right, at FROM quiz_answers"
 OUTCOMES = ("passed", "not yet", "not attempted")
 LESSON_EVENTS = ("opened", "finished")
 
@@ -91,10 +73,25 @@ class LessonProgress:
     opened: bool
     finished: bool
 
+    @property
+    def done(self) -> bool:
+        """Whether every question is answered right and every exercise passed."""
+        total = self.quizzes_total + self.exercises_total
+        return total > 0 and self.quizzes_done + self.exercises_done == total
 
-def progress_file() -> Path:
-    """Where progress is kept: `progress.sqlite3` in the workspace."""
-    return workspace() / "progress.sqlite3"
+    @property
+    def begun(self) -> bool:
+        """Whether anything of it is done, or it was opened."""
+        return self.opened or self.quizzes_done + self.exercises_done > 0
+
+    @property
+    def left(self) -> str:
+        """What is still open: `"2 questions and 1 exercise"`, or an empty text."""
+        open = [
+            _count(self.quizzes_total - self.quizzes_done, "question"),
+            _count(self.exercises_total - self.exercises_done, "exercise"),
+        ]
+        return " and ".join(filter(None, open))
 
 
 def record_answer(question_id: str, option_ids: Iterable[str], right: bool) -> None:
@@ -104,11 +101,13 @@ def record_answer(question_id: str, option_ids: Iterable[str], right: bool) -> N
 
 def last_answer(question_id: str) -> Answer | None:
     """The newest answer to this question, or None."""
-    rows = _select(
-        "SELECT question_id, option_ids, is_right, at FROM quiz_answers WHERE question_id = ? ORDER BY id DESC LIMIT 1",
-        question_id,
-    )
-    return next((Answer(id, tuple(json.loads(options)), bool(right), at) for id, options, right, at in rows), None)
+    rows = _select(f"{ANSWERS} WHERE question_id = ? ORDER BY id DESC LIMIT 1", question_id)
+    return next(map(_answer, rows), None)
+
+
+def answers() -> list[Answer]:
+    """Every answer to every question, oldest first."""
+    return [_answer(row) for row in _select(f"{ANSWERS} ORDER BY id")]
 
 
 def record_attempt(exercise_id: str, outcome: str, message_key: str = "") -> None:
@@ -172,130 +171,65 @@ def summary(
     ]
 
 
+def lessons_touched() -> list[str]:
+    """The lessons in which something was answered, tried or opened, the latest first."""
+    rows = _select(
+        "SELECT question_id, at FROM quiz_answers UNION ALL SELECT exercise_id, at FROM exercise_attempts "
+        "UNION ALL SELECT lesson, at FROM lesson_events ORDER BY at"
+    )
+    latest = {lesson_of(id): at for id, at in rows}
+    return sorted(latest, key=lambda lesson: (latest[lesson], lesson), reverse=True)
+
+
 def lesson_of(id: str) -> str:
     """The lesson's two digits: `"1.2"` → `"01"`, `"01.recall.3"` → `"01"`, `"1"` → `"01"`."""
     return id.split(".")[0].zfill(2)
 
 
 def reset(backup: bool = True) -> Path:
-    """Begin anew. Returns the dated backup, or the emptied progress file when no backup was wanted."""
-    with _open() as connection:
-        kept = progress_file()
-        connection.execute("BEGIN IMMEDIATE")  # nobody else writes between the copy and the emptying
-        if backup:
-            kept = _unused_name("backup")
-            with closing(sqlite3.connect(progress_file())) as source, closing(sqlite3.connect(kept)) as target:
-                source.backup(target)
-        for table in TABLES:
-            connection.execute(f"DELETE FROM {table}")
-        connection.execute("COMMIT")
-    return kept
+    """Begin anew. Returns the dated backup, or the emptied progress file when there was nothing to keep."""
+    return store.begin_anew(backup) or progress_file()
+
+
+def restore(file: str | Path | None = None) -> tuple[Path, Path | None]:
+    """Take a backup back, the newest unless one is named; returns it, and the backup of what stood here until now.
+
+    So a second `restore()` undoes the first.
+    """
+    chosen = Path(file) if file is not None else store.latest_backup()
+    if chosen is None:
+        raise SetupError(
+            f"There is no backup in {progress_file().parent}: name the file to take back."
+        )
+    if not chosen.is_file():
+        raise SetupError(f"There is no file {chosen}: choose a progress-backup-….sqlite3.")
+    return chosen, store.take_back(chosen)
 
 
 def _insert(table: str, **values: str | int) -> None:
-    values["at"] = datetime.now(UTC).isoformat(timespec="seconds")
+    values["at"] = _now().isoformat(timespec="seconds")
     names, marks = ", ".join(values), ", ".join("?" * len(values))
-    with _open() as connection:
+    with store.opened() as connection:
         connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
+    if progress_file().with_name("board.json").exists():  # she joined her instructor's board
+        from course_kit.classroom.board.joining import tell
+
+        tell()
 
 
 def _select(query: str, *parameters: str) -> list[tuple]:
-    with _open() as connection:
+    with store.opened() as connection:
         return connection.execute(query, parameters).fetchall()
 
 
-@contextmanager
-def _open() -> Iterator[sqlite3.Connection]:
-    """A checked connection to the progress file; each statement is its own transaction unless one is begun."""
-    file = progress_file()
-    try:
-        for corrupt_before in (False, True):
-            with closing(_guard(file, "BEGIN")):
-                try:
-                    connection = _connect(file)
-                except sqlite3.DatabaseError as error:
-                    if corrupt_before or not _is_corrupt(error):
-                        raise
-                else:
-                    with closing(connection):
-                        yield connection
-                    return
-            _set_aside(file)
-    except sqlite3.Error as error:
-        raise SetupError(
-            f"Progress in {file} cannot be used ({error}): free the file, or set COURSE_WORKSPACE to another folder."
-        ) from error
+def _answer(row: tuple) -> Answer:
+    id, options, right, at = row
+    return Answer(id, tuple(json.loads(options)), bool(right), at)
 
 
-def _guard(file: Path, begin: str) -> sqlite3.Connection:
-    """A lock beside the progress file, shared (`BEGIN`) by all who use it, `BEGIN EXCLUSIVE` for who replaces it.
-
-    It is itself a database, since SQLite's locks work on every system and are let go when a process is killed.
-    """
-    lock = sqlite3.connect(file.with_suffix(".lock"), timeout=30, isolation_level=None)
-    try:
-        lock.execute(begin)
-        lock.execute("SELECT * FROM sqlite_master")  # the first reading takes the lock
-    except BaseException:
-        lock.close()
-        raise
-    return lock
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
 
 
-def _connect(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, timeout=30, isolation_level=None)
-    try:
-        _check_and_upgrade(connection, file)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _check_and_upgrade(connection: sqlite3.Connection, file: Path) -> None:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(MIGRATIONS):
-        raise SetupError(
-            f"{file} was written by a newer version of the course (schema {version}, this one knows {len(MIGRATIONS)}) "
-            "and is left as it is: update course-kit, or set COURSE_WORKSPACE to another folder."
-        )
-    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-        raise sqlite3.DatabaseError("malformed")
-    connection.execute("PRAGMA synchronous = NORMAL")  # with the write-ahead log: safe when a process is killed
-    if version == len(MIGRATIONS):
-        return
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been first
-    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
-        for statement in statements:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {number}")
-    connection.execute("COMMIT")
-
-
-def _is_corrupt(error: sqlite3.DatabaseError) -> bool:
-    name = getattr(error, "sqlite_errorname", "")
-    return str(error) == "malformed" or name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT"))
-
-
-def _set_aside(file: Path) -> None:
-    """Rename a file that is no database any more, and say so; of two processes that find it, only one does."""
-    with closing(_guard(file, "BEGIN EXCLUSIVE")):
-        try:
-            _connect(file).close()
-            return  # the other process has begun a new file
-        except sqlite3.DatabaseError as error:
-            if not _is_corrupt(error):
-                raise
-        kept = _unused_name("unreadable")
-        for part in ("", "-wal", "-shm"):
-            if (whole := file.with_name(file.name + part)).exists():
-                whole.rename(kept.with_name(kept.name + part))
-    print(f"The progress file could not be read: it is kept as {kept.name}, and a new one was begun.")
-
-
-def _unused_name(reason: str) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    names = (f"progress-{reason}-{stamp}{extra}.sqlite3" for extra in ("", *(f"-{n}" for n in range(2, 1000))))
-    return next(file for file in map(progress_file().with_name, names) if not file.exists())
+def _now() -> datetime:
+    return datetime.now(UTC)

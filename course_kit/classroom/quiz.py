@@ -138,7 +138,7 @@ class Shown:
 class Quiz(Shown):
     """One question: as text and HTML everywhere, as a widget where ipywidgets is installed."""
 
-    def __init__(self, question: Question, *, shuffle: bool = True):
+    def __init__(self, question: Question, *, shuffle: bool = True, fresh: bool = False):
         self.question = question
         self.shown = question.in_order_shown() if shuffle else question.options
 
@@ -172,17 +172,16 @@ class Quiz(Shown):
         )
         return Feedback(right, sentence, tuple(option for option in self.shown if option.id in chosen))
 
+    def asked(self) -> str:
+        """The question and its options, as text."""
+        question = self.question
+        head = f"Question {question.id} ({_choose(question)})"
+        return "\n".join([head, question.question, *(f"  {option.id}) {option.text}" for option in self.shown)])
+
     def as_text(self) -> str:
         question = self.question
         ids = ", ".join(f'"{option.id}"' for option in question.options[: 1 if question.kind == "single" else 2])
-        return "\n".join(
-            [
-                f"Question {question.id} ({_choose(question)})",
-                question.question,
-                *(f"  {option.id}) {option.text}" for option in self.shown),
-                f'Run this cell to answer, or write: quiz("{question.id}").answer({ids})',
-            ]
-        )
+        return f'{self.asked()}\nRun this cell to answer, or write: quiz("{question.id}").answer({ids})'
 
     def as_html(self) -> str:
         options = "".join(f"<li>{to_html(f'{option.id}) {option.text}')}</li>" for option in self.shown)
@@ -225,7 +224,7 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
     class QuizWidget(Quiz, ipywidgets.VBox):
         """`.choices` (RadioButtons, or a box of Checkboxes), `.button` and `.feedback` are the parts to click."""
 
-        def __init__(self, question: Question, *, shuffle: bool = True):
+        def __init__(self, question: Question, *, shuffle: bool = True, fresh: bool = False):
             Quiz.__init__(self, question, shuffle=shuffle)
             # Labels are plain text: the marks around code would be shown as they are.
             labels = [f"{option.id}) {option.text}".replace("`", "") for option in self.shown]
@@ -243,7 +242,8 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
             head = ipywidgets.HTML(STYLE + self._head())
             ipywidgets.VBox.__init__(self, [head, self.choices, self.button, self.feedback])
             self.add_class("course-quiz")
-            self._show_last_answer()
+            if not fresh:
+                self._show_last_answer()
 
         @property
         def chosen(self) -> list[str]:
@@ -289,20 +289,20 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
     return QuizWidget, QuizGroupWidget
 
 
-def quiz(id: str, *, shuffle: bool = False) -> Quiz | QuizGroup:
+def quiz(id: str, *, shuffle: bool = False, fresh: bool = False) -> Quiz | QuizGroup:
     """The question with this id, or all whose ids begin with it: `quiz("01.2")`, `quiz("01.recall")`.
 
-    `shuffle` shows the options in another order, the same one each time.
+    `shuffle` shows the options in another order, the same one each time; with `fresh` an earlier answer is not shown.
     """
     lesson, _, rest = str(id).partition(".")
     wanted = f"{lesson.zfill(2)}.{rest}"
     known = {question.id: question for question in _questions()}
     one, group = _widgets()
     if wanted in known:
-        return one(known[wanted], shuffle=shuffle)
-    found = [one(question, shuffle=shuffle) for question in known.values() if question.id.startswith(f"{wanted}.")]
+        return one(known[wanted], shuffle=shuffle, fresh=fresh)
+    found = [each for id, each in known.items() if id.startswith(f"{wanted}.")]
     if found:
-        return group(found)
+        return group([one(question, shuffle=shuffle, fresh=fresh) for question in found])
     nearest = difflib.get_close_matches(wanted, known, n=1, cutoff=0)
     hint = f"the nearest is {nearest[0]!r}" if nearest else "no questions are installed, so install course-kit again"
     raise CourseKitError(f"There is no question {id!r}: {hint}.")
@@ -340,6 +340,8 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
             "at least one option must be wrong": right < len(options),
             "a single question must have exactly one right option": question.kind != "single" or right == 1,
             "two options say the same": len({option.text.strip() for option in options}) == len(options),
+            "there are fewer than three options": len(options) >= 3,
+            "the right option stands out by its length": question.kind != "single" or not _stands_out(question),
         }
         found += [f"{question.id}: {sentence}" for sentence, holds in rules.items() if not holds]
         found += [f"{question.id}: option {option.id} has no text" for option in options if not option.text.strip()]
@@ -347,14 +349,17 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
     singles = [question for question in questions if question.kind == "single" and len(question.right_ids) == 1]
     if len(singles) >= 4:
         longest = [question.id for question in singles if _right_is_longest(question)]
-        if len(longest) > 0.6 * len(singles):
+        if len(longest) > 0.5 * len(singles):
             found.append(f"the right option is the longest too often: {_list(longest)}")
         for name, orders in {
             "file": [q.options for q in singles],
             "shown": [q.in_order_shown() for q in singles],
         }.items():
-            if len({[option.right for option in order].index(True) for order in orders}) == 1:
+            places = [[option.right for option in order].index(True) for order in orders]
+            if len(set(places)) == 1:
                 found.append(f"the right option always stands in the same place (order: {name})")
+            elif name == "file" and max(map(places.count, places)) > 0.6 * len(places):
+                found.append("the right option stands in the same place too often")
     return found
 
 
@@ -382,6 +387,14 @@ def _right_is_longest(question: Question) -> bool:
         for option in question.options
     }
     return lengths[True] > lengths.get(False, 0)
+
+
+def _stands_out(question: Question) -> bool:
+    """Whether the right option is longer than each other by more than a fifth, and by a word at least."""
+    right, wrong = (
+        max((len(o.text) for o in question.options if o.right is is_right), default=0) for is_right in (True, False)
+    )
+    return right > max(1.2 * wrong, wrong + 6)
 
 
 def _choose(question: Question) -> str:

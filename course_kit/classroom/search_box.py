@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import choice_field, number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.index import Hit, SearchError, ToolIndex
 
@@ -144,16 +145,9 @@ def _widget() -> type[SearchBox]:
             self.field = ipywidgets.Text(
                 value=self.query, description="Query", tooltip="What to look for", style=style, layout=wide
             )
-            self.choice = ipywidgets.Dropdown(
-                options=list(self.indexes), value=self.way, description="By", tooltip="The way to search", style=style
-            )
-            self.requests = ipywidgets.Dropdown(
-                options=[("a request of the catalogue …", ""), *((said, said) for said in self.gold)],
-                description="Or take",
-                tooltip="A request whose right tool is known",
-                style=style,
-                layout=wide,
-            )
+            self.choice = choice_field("By", self.indexes, self.way, "The way to search", name_width="6em")
+            known = f"Take a request whose right tool is known, 1 to {len(self.gold)}"
+            self.requests = number_field("Or request", 0, 0, len(self.gold), known, name_width="6em")
             self.result = ipywidgets.HTML()
             self.field.observe(lambda change: self._show(), "value")
             self.choice.observe(lambda change: self._show(), "value")
@@ -168,12 +162,12 @@ def _widget() -> type[SearchBox]:
             self.choice.value, self.field.value = self.way, query
             return hits
 
-        def _take(self, said: str) -> None:
-            if said:
-                self.field.value = said
+        def _take(self, number: int) -> None:
+            if number:
+                self.field.value = list(self.gold)[number - 1]
 
         def _show(self) -> None:
             self.query, self.way = self.field.value, self.choice.value
-            self.result.value = self._answer_html()
+            self.result.value = status(self._answer_html())
 
     return SearchBoxWidget

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import choice_field, number_field
 from course_kit.classroom.quiz import Shown
 from course_kit.classroom.transcript import read_messages
 from course_kit.contract.messages import Message
@@ -70,6 +71,7 @@ ITEM_WITHOUT_ROLE = ("function_call", "function_call_output")
 FLAG_IN_TEXT = "is_error: true\n"
 WIDTH = 100
 SAME, OTHER = "=", "≠"
+PRE = '<pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
 
 
 class Step(Shown):
@@ -105,13 +107,13 @@ class Step(Shown):
             )
             rows.append(f'<tr><td>{sign}</td><th scope="row" style="text-align: left">{topic}</th>{cells}</tr>')
         boxes = "".join(
-            f'<td style="vertical-align: top; text-align: left"><pre style="white-space: pre-wrap">'
-            f"{_marked_html(shape, value)}</pre></td>"
+            f'<td style="vertical-align: top; text-align: left">{PRE}{_marked_html(shape, value)}</pre></td>'
             for shape, value in self.parts.items()
         )
         last = f"<tr><td></td><td></td>{boxes}</tr>"
         return (
-            f"<p><b>{html.escape(self.title)}</b></p><table><thead><tr><th></th><th></th>{head}</tr></thead>"
+            f"<p><b>{html.escape(self.title)}</b></p><table><thead><tr>"
+            f'<th scope="col">same?</th><th scope="col">topic</th>{head}</tr></thead>'
             f"<tbody>{''.join(rows)}{last}</tbody></table>"
         )
 
@@ -296,28 +298,24 @@ def _widget() -> type[SideBySide]:
         return SideBySide
 
     class SideBySideWidget(SideBySide, ipywidgets.VBox):
-        """`.slider` chooses the step, `.left` and `.right` the two shapes shown in `.view`."""
+        """`.number` chooses the step, `.left` and `.right` the two shapes shown in `.view`."""
 
         def __init__(self, source: Any, tools: Iterable[Any] = (), shapes: Sequence[str] = VIEWED):
             SideBySide.__init__(self, source, tools, shapes)
             last = max(len(self), 1)
             options = [(TITLES[shape], shape) for shape in self.shapes]
-            self.slider = ipywidgets.IntSlider(
-                value=1, min=1, max=last, description="Step", tooltip=f"Step 1 to {last}", disabled=last == 1
-            )
-            self.left = ipywidgets.Dropdown(options=options, value=self.shapes[0], description="Left", tooltip="Left")
-            self.right = ipywidgets.Dropdown(
-                options=options, value=self.shapes[-1], description="Right", tooltip="The shape on the right"
-            )
+            self.number = number_field("Step", 1, 1, last, f"Step 1 to {last}", name_width="80px")
+            self.left = choice_field("Left", options, self.shapes[0], "The shape on the left", name_width="80px")
+            self.right = choice_field("Right", options, self.shapes[-1], "The shape on the right", name_width="80px")
             self.view = ipywidgets.HTML()
-            for part in (self.slider, self.left, self.right):
+            for part in (self.number, self.left, self.right):
                 part.observe(lambda _: self._draw(), "value")
-            ipywidgets.VBox.__init__(self, [self.slider, ipywidgets.HBox([self.left, self.right]), self.view])
+            ipywidgets.VBox.__init__(self, [self.number, self.left, self.right, self.view])
             self.add_class("course-side-by-side")
             self._draw()
 
         def _draw(self) -> None:
             chosen = dict.fromkeys([self.left.value, self.right.value])
-            self.view.value = SideBySide.step(self, self.slider.value, *chosen).as_html()
+            self.view.value = SideBySide.step(self, self.number.value, *chosen).as_html()
 
     return SideBySideWidget

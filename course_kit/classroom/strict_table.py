@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
+from course_kit.classroom.fields import status
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.reading import schemas_of
 from course_kit.contract.schema import NotJSON, parse_json
@@ -56,6 +57,7 @@ UNSURE = {
     "anthropic": "the docs say 400; probes of 2026-07 to 09 found it accepted, and not enforced",
     "openai": "listings of what is supported disagree",
 }
+LEFT = 'style="text-align: left; padding: 2px 12px 2px 0"'
 LONGEST = 34  # characters of a value in the table
 MOST_ROWS = 400
 
@@ -181,17 +183,17 @@ class StrictTable(Shown):
 
     def as_html(self) -> str:
         if self.problem:
-            return f'<p role="status"><b>{html.escape(self.problem)}</b></p>'
+            return f"<p><b>{html.escape(self.problem)}</b></p>"
         heads = ("place", "keyword", "Anthropic", "the SDK’s helper", "OpenAI")
-        head = "".join(f'<th scope="col" style="text-align: left">{one}</th>' for one in heads)
+        head = "".join(f'<th scope="col" {LEFT}>{one}</th>' for one in heads)
         body = ""
         for row in self.shown[:MOST_ROWS]:
             said = "".join(
-                f'<td style="text-align: left" title="{html.escape(cell.note)}">{html.escape(str(cell))}</td>'
+                f'<td {LEFT} title="{html.escape(cell.note)}">{html.escape(str(cell))}</td>'
                 for cell in _sides(row)
             )
-            place = f'<th scope="row" style="text-align: left">{html.escape(row.place)}</th>'
-            body += f'<tr>{place}<td style="text-align: left"><code>{html.escape(_said(row))}</code></td>{said}</tr>'
+            place = f'<th scope="row" {LEFT}>{html.escape(row.place)}</th>'
+            body += f'<tr>{place}<td {LEFT}><code>{html.escape(_said(row))}</code></td>{said}</tr>'
         lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in self.summary())
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else ""
@@ -230,6 +232,7 @@ def _widget() -> type[StrictTable]:
                 value=text,
                 description="Schema",
                 tooltip="A schema or a list of tool definitions, as JSON",
+                continuous_update=False,  # a press on the button would overtake what is still being sent
                 layout=wide,
                 style=style,
             )
@@ -242,9 +245,9 @@ def _widget() -> type[StrictTable]:
         def _clicked(self, button: Any) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 self._load(self.field.value)
-                self.table.value = self.as_html()
+                self.table.value = status(self.as_html())
             except Exception as error:
-                self.table.value = f"<p role='status'>{html.escape(f'This could not be shown: {error}')}</p>"
+                self.table.value = status(f"<p>{html.escape(f'This could not be shown: {error}')}</p>")
 
     return StrictTableWidget
 

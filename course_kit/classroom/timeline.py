@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.messages import tool_use, tool_use_blocks
 from course_kit.harness.running import batches
@@ -253,9 +254,7 @@ def _widget() -> type[Board]:
                 tooltip=HOW,
                 style=style,
             )
-            self.limit = ipywidgets.IntSlider(
-                value=5, min=1, max=10, description="At once, at most", tooltip="The limit", style=style
-            )
+            self.limit = number_field("At once, at most", 5, 1, 10, "How many calls may run at once", name_width="9em")
             self.button = ipywidgets.Button(
                 description="Plan the turn", tooltip="Compute when each of these calls would run"
             )
@@ -268,13 +267,13 @@ def _widget() -> type[Board]:
 
         def play(self, turn: str = "rrrrrr", limit: int = 5) -> Schedule:
             planned = super().play(turn, limit)
-            self.result.value = planned.as_html()
+            self.result.value = status(planned.as_html())
             return planned
 
         def _plan(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 self.play(self.turn.value, self.limit.value)
             except Exception as error:
-                self.result.value = f"<p>✗ This turn could not be planned: {html.escape(str(error))}</p>"
+                self.result.value = status(f"<p>✗ This turn could not be planned: {html.escape(str(error))}</p>")
 
     return BoardWidget

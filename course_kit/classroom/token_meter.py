@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import choice_field, number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.messages import user
 from course_kit.harness.agent import run_agent
@@ -227,22 +228,11 @@ def _widget() -> type[TokenMeter]:
 
         def __init__(self, tasks: Sequence[tuple[str, str]], strategies: Mapping[str, Strategy], budget: int):
             TokenMeter.__init__(self, tasks, strategies, budget)
-            style, wide = {"description_width": "7em"}, {"width": "97%"}
-            self.strategy = ipywidgets.Dropdown(
-                options=list(self.strategies), description="Strategy", tooltip="How results are cut", style=style
-            )
-            self.size = ipywidgets.SelectionSlider(
-                options=sorted({*BUDGETS, budget}),
-                value=budget,
-                description="Budget",
-                tooltip="Characters for a result",
-                continuous_update=False,
-                style=style,
-                layout=wide,
-            )
-            self.number = ipywidgets.IntSlider(
-                min=1, max=len(self.tasks), description="Turn", continuous_update=False, style=style, layout=wide
-            )
+            first = next(iter(self.strategies))
+            self.strategy = choice_field("Strategy", self.strategies, first, "How results are cut")
+            sizes = [(f"{size:,}", size) for size in sorted({*BUDGETS, budget})]
+            self.size = choice_field("Characters", sizes, budget, "The budget of a result")
+            self.number = number_field("Turn", 1, 1, len(self.tasks), f"Turn 1 to {len(self.tasks)}")
             self.result, self.said = ipywidgets.HTML(), ipywidgets.HTML()
             for part in (self.strategy, self.size, self.number):
                 part.observe(lambda _: self._show(), "value")
@@ -255,8 +245,8 @@ def _widget() -> type[TokenMeter]:
             try:  # an exception in a handler leaves no trace in the notebook
                 chosen, size = self.strategy.value, self.size.value
                 self.result.value = f"{PRE}{html.escape(self.bars(chosen, size))}</pre>"
-                self.said.value = f"{PRE}{html.escape(self.turn(chosen, self.number.value, size))}</pre>"
+                self.said.value = status(f"{PRE}{html.escape(self.turn(chosen, self.number.value, size))}</pre>")
             except Exception as error:
-                self.result.value = f"<p>✗ This could not be played: {html.escape(str(error))}</p>"
+                self.result.value = status(f"<p>✗ This could not be played: {html.escape(str(error))}</p>")
 
     return TokenMeterWidget

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from course_kit.classroom.fields import number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.classroom.visible import visible
 from course_kit.harness.trace import Trace
@@ -97,7 +98,7 @@ class TraceStepper(Shown):
 
     def as_html(self) -> str:
         said = f"<p>“{html.escape(self.complaint)}”</p>" if self.complaint else ""
-        return said + "".join(self.step(number).as_html() for number in range(1, max(len(self), 1) + 1))
+        return said + "".join(TraceStepper.step(self, number).as_html() for number in range(1, max(len(self), 1) + 1))
 
     def page(self, path: str | Path | None = None, *, raw: bool = False) -> str:
         """The trace as one HTML page without scripts, masked unless `raw`; with a `path`, it is written there."""
@@ -160,24 +161,22 @@ def _widget() -> type[TraceStepper]:
         return TraceStepper
 
     class TraceStepperWidget(TraceStepper, ipywidgets.VBox):
-        """`.back`, `.forward` and `.slider` choose the step in `.card`; with `.order` it shows the look."""
+        """`.back`, `.forward` and `.number` choose the step in `.card`; with `.order` it shows the look."""
 
         def __init__(self, source: Any):
             TraceStepper.__init__(self, source)
             last = max(len(self), 1)
             self.back = ipywidgets.Button(description="Previous", icon="arrow-left", tooltip="Previous step")
             self.forward = ipywidgets.Button(description="Next", icon="arrow-right", tooltip="Next step")
-            self.slider = ipywidgets.IntSlider(
-                value=1, min=1, max=last, description="Step", tooltip=f"Step 1 to {last}", disabled=last == 1
-            )
+            self.number = number_field("Step", 1, 1, last, f"Step 1 to {last}", name_width="4em")
             self.order = ipywidgets.ToggleButton(description="Look", tooltip="The order of looking", value=False)
             self.card = ipywidgets.HTML()
-            self.back.on_click(lambda _: self._go(self.slider.value - 1))
-            self.forward.on_click(lambda _: self._go(self.slider.value + 1))
-            self.slider.observe(lambda change: self._go(change["new"]), "value")
-            self.order.observe(lambda change: self._go(self.slider.value), "value")
+            self.back.on_click(lambda _: self._go(self.number.value - 1))
+            self.forward.on_click(lambda _: self._go(self.number.value + 1))
+            self.number.observe(lambda change: self._go(change["new"]), "value")
+            self.order.observe(lambda change: self._go(self.number.value), "value")
             said = [ipywidgets.HTML(f"<p>“{html.escape(self.complaint)}”</p>")] if self.complaint else []
-            row = ipywidgets.HBox([self.back, self.slider, self.forward, self.order])
+            row = ipywidgets.HBox([self.back, self.number, self.forward, self.order])
             ipywidgets.VBox.__init__(self, [*said, row, self.card])
             self.add_class("course-trace-stepper")
             self._go(1)
@@ -187,11 +186,11 @@ def _widget() -> type[TraceStepper]:
             return TraceStepper.step(self, number)
 
         def _go(self, number: int) -> None:
-            number = min(max(number, 1), self.slider.max)
-            self.slider.value = number
-            self.back.disabled, self.forward.disabled = number == 1, number == self.slider.max
+            number = min(max(number, 1), self.number.max)
+            self.number.value = number
+            self.back.disabled, self.forward.disabled = number == 1, number == self.number.max
             card = self.look() if self.order.value else TraceStepper.step(self, number)
-            self.card.value = card.as_html()
+            self.card.value = status(card.as_html())
 
     return TraceStepperWidget
 

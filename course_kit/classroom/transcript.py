@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import number_field, status
 from course_kit.classroom.quiz import Shown
 from course_kit.contract.messages import Block, Message, content_blocks
 
@@ -100,21 +101,19 @@ def _widget() -> type[Transcript]:
         return Transcript
 
     class TranscriptWidget(Transcript, ipywidgets.VBox):
-        """`.back`, `.forward` and `.slider` (arrow keys move it) choose the message shown in `.card`."""
+        """`.back`, `.forward` and `.number` (arrow keys step through it) choose the message shown in `.card`."""
 
         def __init__(self, source: Any):
             Transcript.__init__(self, source)
             last = max(len(self), 1)
             self.back = ipywidgets.Button(description="Previous", icon="arrow-left", tooltip="Previous message")
             self.forward = ipywidgets.Button(description="Next", icon="arrow-right", tooltip="Next message")
-            self.slider = ipywidgets.IntSlider(
-                value=1, min=1, max=last, description="Message", tooltip=f"Message 1 to {last}", disabled=last == 1
-            )
+            self.number = number_field("Message", 1, 1, last, f"Message 1 to {last}", name_width="5em")
             self.card = ipywidgets.HTML()
-            self.back.on_click(lambda _: self._go(self.slider.value - 1))
-            self.forward.on_click(lambda _: self._go(self.slider.value + 1))
-            self.slider.observe(lambda change: self._go(change["new"]), "value")
-            ipywidgets.VBox.__init__(self, [ipywidgets.HBox([self.back, self.slider, self.forward]), self.card])
+            self.back.on_click(lambda _: self._go(self.number.value - 1))
+            self.forward.on_click(lambda _: self._go(self.number.value + 1))
+            self.number.observe(lambda change: self._go(change["new"]), "value")
+            ipywidgets.VBox.__init__(self, [ipywidgets.HBox([self.back, self.number, self.forward]), self.card])
             self.add_class("course-transcript")
             self._go(1)
 
@@ -123,10 +122,10 @@ def _widget() -> type[Transcript]:
             return Transcript.step(self, number)
 
         def _go(self, number: int) -> None:
-            number = min(max(number, 1), self.slider.max)
-            self.slider.value = number
-            self.back.disabled, self.forward.disabled = number == 1, number == self.slider.max
-            self.card.value = Transcript.step(self, number).as_html()
+            number = min(max(number, 1), self.number.max)
+            self.number.value = number
+            self.back.disabled, self.forward.disabled = number == 1, number == self.number.max
+            self.card.value = status(Transcript.step(self, number).as_html())
 
     return TranscriptWidget
 

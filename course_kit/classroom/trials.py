@@ -8,8 +8,8 @@ many hold no failure, and how many hold a pass.
 import html
 from functools import cache
 from math import comb
-from typing import Any
 
+from course_kit.classroom.fields import number_field
 from course_kit.classroom.quiz import Shown
 from course_kit.evaluation.intervals import wilson
 from course_kit.evaluation.passk import naive_pass_hat_k, pass_at_k, pass_hat_k
@@ -120,42 +120,39 @@ def _widget() -> type[TrialsAndK]:
         return TrialsAndK
 
     class TrialsAndKWidget(TrialsAndK, ipywidgets.VBox):
-        """`.trials_slider`, `.passed_slider` and `.k_slider` are the parts to use; `.result` answers."""
+        """`.trials_field`, `.passed_field` and `.k_field` are the parts to use; `.result` answers."""
 
         def __init__(self, trials: int = 10, passed: int = 9, k: int = 3):
             TrialsAndK.__init__(self, trials, passed, k)
             self.result, self._moving = ipywidgets.HTML(), False
-            self.trials_slider = self._slider("Trials", "How many trials of the task", 1, MOST)
-            self.passed_slider = self._slider("Passed", "How many of them passed", 0, MOST)
-            self.k_slider = self._slider("k", "How many in a row are asked about", 1, MOST)
-            sliders = [self.trials_slider, self.passed_slider, self.k_slider]
-            ipywidgets.VBox.__init__(self, [*sliders, self.result])
+            self.trials_field = number_field("Trials", 1, 1, MOST, "How many trials of the task")
+            self.passed_field = number_field("Passed", 0, 0, MOST, "How many of them passed")
+            self.k_field = number_field("k", 1, 1, MOST, "How many in a row are asked about")
+            fields = [self.trials_field, self.passed_field, self.k_field]
+            ipywidgets.VBox.__init__(self, [*fields, self.result])
             self.add_class("course-trials")
             self._show()
-            for slider in sliders:
-                slider.observe(lambda _: self._moved(), "value")
+            for field in fields:
+                field.observe(lambda _: self._moved(), "value")
 
         def set(self, trials: int | None = None, passed: int | None = None, k: int | None = None) -> TrialsAndK:
             TrialsAndK.set(self, trials, passed, k)
             self._show()
             return self
 
-        def _slider(self, description: str, tooltip: str, least: int, most: int) -> Any:
-            return ipywidgets.IntSlider(min=least, max=most, value=least, description=description, tooltip=tooltip)
-
         def _moved(self) -> None:
             if self._moving:
                 return
-            trials = self.trials_slider.value  # fewer trials take passes and k along
-            self.set(trials, min(self.passed_slider.value, trials), min(self.k_slider.value, trials))
+            trials = self.trials_field.value  # fewer trials take passes and k along
+            self.set(trials, min(self.passed_field.value, trials), min(self.k_field.value, trials))
 
         def _show(self) -> None:
             self._moving = True
-            self.trials_slider.value = self.trials
-            for slider, value in ((self.passed_slider, self.passed), (self.k_slider, self.k)):
-                slider.max = MOST  # first wide, or the new value may not fit
-                slider.value = value
-                slider.max = self.trials
+            self.trials_field.value = self.trials
+            for field, value in ((self.passed_field, self.passed), (self.k_field, self.k)):
+                field.max = MOST  # first wide, or the new value may not fit
+                field.value = value
+                field.max = self.trials
             self._moving = False
             self.result.value = self.as_html()
 

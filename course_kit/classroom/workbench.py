@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from course_kit.classroom.fields import number_field, status
 from course_kit.classroom.laboratory import Accuracy, jobs_of, measure, picked
 from course_kit.classroom.quiz import Shown
 from course_kit.mock.simulated import Simulated
@@ -121,17 +122,13 @@ def _widget() -> type[Workbench]:
                 value=self.definition.get("description", ""),
                 description="Description",
                 tooltip="The tool's description",
+                continuous_update=False,  # a press on the button would overtake what is still being sent
                 rows=5,
                 layout=wide,
                 style=style,
             )
-            self.request = ipywidgets.Dropdown(
-                options=[(f"{n}. {said}", n) for n, (said, _) in enumerate(self.requests, 1)],
-                description="Explain",
-                tooltip="The request to explain",
-                layout=wide,
-                style=style,
-            )
+            count = len(self.requests)
+            self.request = number_field("Explain", 1, 1, max(count, 1), f"The request to explain, 1 to {count}")
             self.button = ipywidgets.Button(description="Measure", tooltip="Measure with this name and description")
             self.result, self.why = ipywidgets.HTML(), ipywidgets.HTML()
             self.button.on_click(lambda _: self._shown(lambda: self.score(self.text.value, self.name_field.value)))
@@ -153,10 +150,10 @@ def _widget() -> type[Workbench]:
                     first()
                 self._show()
             except Exception as error:
-                self.result.value = f"<p>✗ This could not be measured: {html.escape(str(error))}</p>"
+                self.result.value = status(f"<p>✗ This could not be measured: {html.escape(str(error))}</p>")
 
         def _show(self) -> None:
-            self.result.value = self._news_html()
+            self.result.value = status(self._news_html())
             self.why.value = f"{PRE}{html.escape(self.explain(self.request.value))}</pre>"
 
     return WorkbenchWidget

@@ -96,8 +96,9 @@ print(provider.explain())
 # %% [markdown]
 # ## Quizzes, checks, hints
 #
-# A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same without a mouse. Every option has its
-# reason, so a wrong answer is worth reading. Answers are kept.
+# A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same in any editor. Every option has its
+# reason, so a wrong answer is worth reading. Answers are kept. Without a mouse: Escape leaves the cell, Tab leads from
+# field to field, Space chooses, Enter presses a button.
 
 # %% tags=["quiz"]
 quiz("00.2")
@@ -154,8 +155,8 @@ diagnose()
 #
 # ## The map
 #
-# Fourteen lessons in the end; these are ready. What you have done is kept in your workspace and is there tomorrow.
-# `course progress` shows the same in a terminal.
+# Fourteen lessons in the end; these are ready. What you have done is kept in your workspace and is there tomorrow; below
+# the map stands where to go on. `course progress` shows the same in a terminal.
 
 # %%
 from course_kit import lesson_map
@@ -163,6 +164,19 @@ from course_kit import lesson_map
 lesson_map()
 
 # %% [markdown]
+# Questions come back: one that you got wrong on the next day, one that you knew after two days, then ever later. Begin an
+# evening with them. `course recall` asks them in a terminal.
+
+# %%
+from course_kit import recall
+
+recall()
+
+# %% [markdown]
+# When a lesson is done, `completion_page("00")` makes a page of it that you can keep. `course progress reset` begins anew,
+# and `course progress restore` takes that back. A new version of the course never overwrites a notebook that you changed:
+# it lies beside yours, with `.new` in its name.
+#
 # Words are explained where they first occur, and collected in the [glossary](90_glossary.ipynb), in English and Chinese.
 # There you also find, for each complaint of the API, the lesson that explains it.
 #
