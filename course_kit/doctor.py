@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = ["CHECKS", "NOTES", "Check", "Diagnosis", "Ill", "diagnose", "find_browser"]
 
@@ -141,7 +142,7 @@ def kernel() -> str:
     manager = KernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     heard: list[str] = []
 
-    def listen(message: dict) -> None:
+    def listen(message: dict[str, Any]) -> None:
         content = message["content"]
         heard.append(content.get("text") or f"{content.get('ename', '')}: {content.get('evalue', '')}")
 
@@ -293,5 +294,5 @@ def _workspace() -> Path:
         raise Ill(str(problem).rstrip("."), "Choose another folder with `course lab --workspace DIR`") from None
 
 
-def _only_output(listen: Callable[[dict], None]) -> Callable[[dict], None]:
+def _only_output(listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
     return lambda message: listen(message) if message["msg_type"] in ("stream", "error") else None

@@ -43,7 +43,7 @@ class ApprovalPanel(Shown):
     def __init__(self, store: RunStore, run_id: str | None = None, *, resume: Resume | None = None, by: str = ""):
         self.store, self.run_id, self.by = store, run_id, by
         self.news: list[Decided] = []
-        self._resume = resume
+        self._resume: Any = resume
         self._numbers: dict[tuple[str, str], int] = {}  # a call keeps its number as long as the panel lives
         store.pending(run_id)  # an unknown run is said at once
 

@@ -87,10 +87,13 @@ class Card(ipywidgets.VBox):
     def say(self, text: str, shown: str = "") -> None:
         self.said.value = f'<div role="status">{PRE}{html.escape(text)}</pre>{shown}</div>'
 
-    def close_call(self, decision: Decision) -> None:
+    def close_call(self, decision: Decision | None) -> None:
         if not self.allow.disabled:
             for part in (self.allow, self.reason, self.deny, self.input, self.check, self.edit):
                 part.disabled = True
+            if decision is None:
+                self.say("This call waits no more.")
+                return
             why = f": {visible(decision.reason)}" if decision.reason else ""
             self.say(f"{DID[decision.verdict]}{why}.", json_html(decision.input) if decision.verdict == "edit" else "")
 

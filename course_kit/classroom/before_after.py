@@ -54,7 +54,7 @@ class CourseTest(Shown):
     @property
     def given(self) -> dict[str, bool]:
         """The ids that are answered, and whether rightly. For the course to count with, not to be shown."""
-        known, first = {question.id for question in self.questions}, {}
+        known, first = {question.id for question in self.questions}, dict[str, bool]()
         for answer in progress.answers():  # oldest first: a later one changes nothing
             if answer.question_id in known:
                 first.setdefault(answer.question_id, answer.right)

@@ -33,7 +33,10 @@ CAUSES = {
 
 @dataclass(frozen=True)
 class BrokenTrace:
-    """One run that went wrong: what the user said of it, its trace, and what came of it."""
+    """One run that went wrong: what the user said of it, its trace, and what came of it.
+
+    `good`, where there is one, is the same run as it was before: laid beside it, the fault stands out.
+    """
 
     id: str
     complaint: str
@@ -41,6 +44,7 @@ class BrokenTrace:
     outcome: str
     report: str
     source: str
+    good: Trace | None = None
 
     def __str__(self) -> str:
         return f'{self.id}  "{self.complaint}"\n{self.trace}'
@@ -59,4 +63,5 @@ def _lines() -> tuple[str, ...]:
 
 def _broken(row: dict[str, Any]) -> BrokenTrace:
     trace = Trace(row["request"], row["events"])
-    return BrokenTrace(row["id"], row["complaint"], trace, row["outcome"], row["report"], row["source"])
+    good = Trace(row["request"], row["good"]) if "good" in row else None
+    return BrokenTrace(row["id"], row["complaint"], trace, row["outcome"], row["report"], row["source"], good)

@@ -68,7 +68,7 @@ class Exercise:
 
     id: str
     title: str
-    cases: Callable[[int], list]
+    cases: Callable[[int], list[Any]]
     observe: Callable[[Any, Any], Any]
     judge: Callable[[Any, Any], None]
     difficulty: str = "medium"

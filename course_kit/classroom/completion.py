@@ -132,7 +132,7 @@ def _record(row: Row) -> LessonRecord:
     first: dict[str, bool] = {}
     for answer in answers:
         first.setdefault(answer.question_id, answer.right)
-    days = sorted(each.at[:10] for each in [*answers, *attempts])
+    days = sorted([each.at[:10] for each in answers] + [each.at[:10] for each in attempts])
     hints = sum(len(progress.hints_opened(id)) for id in exercises)
     return LessonRecord(
         lesson,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from course_kit.classroom import progress_store as store
 from course_kit.classroom.progress_store import progress_file
@@ -198,9 +199,7 @@ def restore(file: str | Path | None = None) -> tuple[Path, Path | None]:
     """
     chosen = Path(file) if file is not None else store.latest_backup()
     if chosen is None:
-        raise SetupError(
-            f"There is no backup in {progress_file().parent}: name the file to take back."
-        )
+        raise SetupError(f"There is no backup in {progress_file().parent}: name the file to take back.")
     if not chosen.is_file():
         raise SetupError(f"There is no file {chosen}: choose a progress-backup-….sqlite3.")
     return chosen, store.take_back(chosen)
@@ -217,12 +216,12 @@ def _insert(table: str, **values: str | int) -> None:
         tell()
 
 
-def _select(query: str, *parameters: str) -> list[tuple]:
+def _select(query: str, *parameters: str) -> list[tuple[Any, ...]]:
     with store.opened() as connection:
         return connection.execute(query, parameters).fetchall()
 
 
-def _answer(row: tuple) -> Answer:
+def _answer(row: tuple[Any, ...]) -> Answer:
     id, options, right, at = row
     return Answer(id, tuple(json.loads(options)), bool(right), at)
 

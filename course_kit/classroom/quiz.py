@@ -325,10 +325,10 @@ def _questions() -> list[Question]:
 
 def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]:
     """What is wrong with the questions of one file, one sentence each; an empty list when nothing is."""
-    questions = [question if isinstance(question, Question) else Question.read(question) for question in questions]
-    found, ids = [], [question.id for question in questions]
+    read = [question if isinstance(question, Question) else Question.read(question) for question in questions]
+    found, ids = list[str](), [question.id for question in read]
     found += [f"{id}: the id is used {ids.count(id)} times" for id in dict.fromkeys(ids) if ids.count(id) > 1]
-    for question in questions:
+    for question in read:
         options, right = question.options, len(question.right_ids)
         option_ids = [option.id for option in options]
         rules = {
@@ -346,7 +346,7 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
         found += [f"{question.id}: {sentence}" for sentence, holds in rules.items() if not holds]
         found += [f"{question.id}: option {option.id} has no text" for option in options if not option.text.strip()]
         found += [f"{question.id}: option {option.id} has no reason" for option in options if not option.why.strip()]
-    singles = [question for question in questions if question.kind == "single" and len(question.right_ids) == 1]
+    singles = [question for question in read if question.kind == "single" and len(question.right_ids) == 1]
     if len(singles) >= 4:
         longest = [question.id for question in singles if _right_is_longest(question)]
         if len(longest) > 0.5 * len(singles):

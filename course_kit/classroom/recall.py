@@ -11,6 +11,7 @@ is switched off. Here it is only told what was answered and when. What a questio
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
+from typing import Any
 
 from course_kit.classroom import progress
 from course_kit.classroom.quiz import Quiz, QuizGroup, question_ids, quiz
@@ -69,7 +70,8 @@ def recall(most: int = MOST, *, now: datetime | None = None) -> Recall:
     """The questions due now, at most `most` of them; its plain call is `.answer("01.2", "b")`."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise ValueError(f"most is {most!r}: give a whole number of questions, such as recall({MOST}).")
-    return _widget()([quiz(id, fresh=True) for id in due(now)[:most]], reminder(now))
+    questions: list[Any] = [quiz(id, fresh=True) for id in due(now)[:most]]
+    return _widget()(questions, reminder(now))
 
 
 def ask_one_by_one(ask: Callable[[str], str], say: Callable[[str], None], most: int = MOST) -> None:

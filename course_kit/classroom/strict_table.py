@@ -189,11 +189,10 @@ class StrictTable(Shown):
         body = ""
         for row in self.shown[:MOST_ROWS]:
             said = "".join(
-                f'<td {LEFT} title="{html.escape(cell.note)}">{html.escape(str(cell))}</td>'
-                for cell in _sides(row)
+                f'<td {LEFT} title="{html.escape(cell.note)}">{html.escape(str(cell))}</td>' for cell in _sides(row)
             )
             place = f'<th scope="row" {LEFT}>{html.escape(row.place)}</th>'
-            body += f'<tr>{place}<td {LEFT}><code>{html.escape(_said(row))}</code></td>{said}</tr>'
+            body += f"<tr>{place}<td {LEFT}><code>{html.escape(_said(row))}</code></td>{said}</tr>"
         lines = "".join(f"<li>{html.escape(line.strip())}</li>" for line in self.summary())
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>" if notes else ""
@@ -326,7 +325,8 @@ def _cell(read: _Read, provider: str, path: Path, keyword: str, refusal: Refusal
             return Cell(answer, "changed", narrowed.how)
     if refusal:
         return Cell(answer, "changed", f"{refusal.message}; rewritten")
-    result: dict[str, Any] = next((found for place in sorted(places) if (found := _at(strict.schema, _tokens(place))) is not None), {})
+    found = (_at(strict.schema, _tokens(place)) for place in sorted(places))
+    result: dict[str, Any] = next((one for one in found if one is not None), {})
     if "anyOf" in result and "anyOf" not in node:
         result = {**result["anyOf"][0], **result}  # made nullable: what it said stands in the first branch
     if keyword not in node or keyword in result or not strict.schema:

@@ -83,7 +83,7 @@ def play(case: Case, agent: Callable[..., Any], *, client: Any, tools: Any, stat
     given = {"client": client, "provider": provider, "tools": tools, "state": state, "seed": seed, "case": case}
     if "prompt" in wanted and "messages" not in wanted and (case.messages or len(case.said) > 1):
         raise TypeError(f"Case {case.id} is a conversation: let the agent take `messages` instead of `prompt`.")
-    messages, outcomes, seconds, before = case.opening, [], 0.0, len(case.messages)
+    messages, outcomes, seconds, before = case.opening, list[Any](), 0.0, len(case.messages)
     for number in range(max(1, len(case.said))):
         if number:
             messages = [*_said_so_far(outcomes[-1]), user(case.said[number])]

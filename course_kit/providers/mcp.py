@@ -137,6 +137,6 @@ async def called(client: Any, name: str, inputs: Mapping[str, Any], timeout: flo
             raise {"TIMEOUT": TimeoutError}.get(failure.code, ConnectionError)(failure.message) from None
         raise failure from None
     block = result_from("mcp", answer.model_dump(mode="json", by_alias=True, exclude_none=True)).value
-    if failure := result_error(block):
-        raise failure
+    if refused := result_error(block):
+        raise refused
     return block.get("content")

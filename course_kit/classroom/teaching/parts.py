@@ -133,7 +133,8 @@ def _cut(cell: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         piece = {**cell, "source": source[begin:end].strip()}
         if number or begins[0]:  # ids are for whole cells; a piece has its own
             piece["id"] = f"{cell.get('id', 'cell')}-{number}"[-64:]
-        yield HEADING.match(source, begin)["heading"], piece
+        heading = HEADING.match(source, begin)
+        yield heading["heading"] if heading else "", piece
 
 
 @cache

@@ -7,6 +7,7 @@ HTML, so that a screen reader finds its way. The words come from `plans.py`, the
 import html
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from course_kit.classroom.checks import find_exercise, solution
 from course_kit.classroom.progress import lesson_of
@@ -124,8 +125,8 @@ def key_page(plan: Plan) -> str:
     """Every question with its right options and reasons, every exercise with its hints and solution."""
     lesson = plan.lesson
     title = f"{lesson.number} · {lesson.title}: answer key"
-    questions = [quiz(id).question for id in question_ids() if lesson_of(id) == lesson.number]
-    asked = "".join(_question(one) for one in questions)
+    questions: list[Any] = [quiz(id) for id in question_ids() if lesson_of(id) == lesson.number]
+    asked = "".join(_question(one.question) for one in questions)
     given = "".join(_exercise(one) for one in plan.exercises)
     body = (
         f"<h1>{html.escape(title)}</h1><p>For the instructor. A right option begins with the word Right.</p>"

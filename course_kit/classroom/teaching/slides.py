@@ -76,7 +76,7 @@ def slides_page(notebook: "NotebookNode") -> str:
     It needs no network. Printed, every slide is a page with its notes.
     """
     title = notebook.metadata["title"]
-    shown, said = [], _rendered(notebook)
+    shown, said = list[tuple[str, list[str]]](), _rendered(notebook)
     for cell, piece in zip(notebook.cells, said, strict=True):
         kind = cell.metadata["slideshow"]["slide_type"]
         if kind in ("slide", "subslide"):
@@ -91,8 +91,8 @@ def slides_page(notebook: "NotebookNode") -> str:
         shown[-1][1].append(piece)
     last = ""
     body = []
-    for number, (heading, pieces) in enumerate(shown, 1):
-        last = heading or last
+    for number, (told, pieces) in enumerate(shown, 1):
+        last = told or last
         label = html.escape(f"Slide {number} of {len(shown)}: {last}")
         body.append(
             f'<section class="slide" tabindex="-1" aria-label="{label}">{"".join(pieces)}'
