@@ -27,6 +27,7 @@ from course_kit.harness.agent import run_agent, run_agent_async
 from course_kit.harness.approval import decide_later
 from course_kit.harness.decisions import edit
 from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop
+from course_kit.harness.timing import TIMES
 from course_kit.harness.tools import run_tool, tool, toolbox
 from course_kit.mock import faults
 from course_kit.mock.provider import MockProvider
@@ -1255,7 +1256,7 @@ def test_both_drivers_do_the_same(scenario):
         RAN.clear()
         script = Script(*made, *[reply("Done.")] * 9)
         run = drive(script, ODD, max_iterations=scenario["max_iterations"], approver=scenario["approver"])
-        events = [{key: value for key, value in e.items() if key != "seconds"} for e in run.trace.events]
+        events = [{key: value for key, value in e.items() if key not in TIMES} for e in run.trace.events]
         events.sort(key=lambda e: json.dumps(e, sort_keys=True))  # reads end in any order
         outcomes.append((run.messages, run.stopped, events, sorted(RAN), script.requests))
     assert outcomes[0] == outcomes[1]

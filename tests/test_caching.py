@@ -593,6 +593,40 @@ def test_after_a_search_the_longer_prompt_is_kept() -> None:
     assert exchange.cache.kept == second.kept > first.kept + count_tokens(body([], tools=[tool("weather")])) - 290
 
 
+def test_the_next_turn_reads_what_a_search_brought_in() -> None:
+    tools = [{"type": "tool_search_tool_bm25", "name": "tool_search_tool_bm25"}, tool("weather", defer_loading=True)]
+    provider = MockProvider([search("weather"), "Found it.", "Done."])
+    create, turns = provider.client().messages.create, [{"role": "user", "content": "Weather?" + LONG}]
+    for question in ("And tomorrow?", "Thanks."):
+        # As the SDK gives a reply back: its blocks' fields stand in another order than on the wire.
+        reply = create(**body(tools=tools, cache_control=MARK) | {"messages": turns})
+        turns = [
+            *turns,
+            {"role": "assistant", "content": reply.to_dict()["content"]},
+            {"role": "user", "content": question},
+        ]
+    [searched, after] = provider.requests
+    assert after.readings[0].read == searched.readings[-1].kept
+    assert not provider.report().findings
+
+
+def test_the_order_of_a_blocks_own_fields_is_no_part_of_the_prompt() -> None:
+    turned = [dict(reversed(text().items()))]
+    first = body([text(cache_control=MARK)], system=[text()])
+    again = body([{**turned[0], "cache_control": MARK}], system=turned)
+    assert usage(first, again) == [(0, 0, count_tokens(first)), (0, count_tokens(first), 0)]
+    assert change_between(first, again) is None
+
+
+def test_the_order_inside_an_input_is_part_of_it() -> None:
+    call, result = calls(1)[0], {**results(1)[0], "cache_control": MARK}
+    one, other = (
+        {**call, "input": given} for given in ({"city": "Oslo", "day": "May"}, {"day": "May", "city": "Oslo"})
+    )
+    read = usage(*(body([text(cache_control=MARK)], [sent], [result]) for sent in (one, other)))[1][1]
+    assert read == count_tokens(body([text()]))
+
+
 def test_a_deferred_tool_may_come_and_go() -> None:
     first = body([text(cache_control=MARK)], tools=[tool("a"), tool("b", defer_loading=True)])
     (_, two), found = run(first, grown(first, tools=[tool("a"), tool("c", defer_loading=True)]))

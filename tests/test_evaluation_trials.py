@@ -14,8 +14,10 @@ import course_kit
 from course_kit.contract.messages import assistant, text, tool_use, user
 from course_kit.errors import CourseKitError
 from course_kit.evaluation.agents import loop_agent, program
+from course_kit.evaluation.batches import run_batch
 from course_kit.evaluation.cases import Case, CaseError
 from course_kit.evaluation.progress import Progress
+from course_kit.evaluation.record_file import kept_in
 from course_kit.evaluation.results import Results, read_records
 from course_kit.evaluation.trials import run_trials, seed_of
 from course_kit.harness.tools import tool
@@ -361,6 +363,46 @@ def test_an_evaluation_killed_half_way_resumes_without_repeating_a_trial(tmp_pat
     assert len(second) == len(set(second)) == 100 - kept
     assert not {(case, int(seed)) for case, seed in second} & done
     assert Results.from_jsonl(file).counts() == {name: (20, 20) for name in "abcde"}
+
+
+HOLDER = """
+import sys, time
+sys.path.insert(0, {path!r})
+from course_kit.evaluation.cases import Case
+from course_kit.evaluation.trials import run_trials
+
+def agent(case):
+    print("running", flush=True)
+    time.sleep(600)
+
+run_trials([Case("a", "negative", "x")], agent=agent, trials=1, file=sys.argv[1], progress=False)
+"""
+
+
+def test_a_second_evaluation_of_one_file_is_refused_until_the_first_is_over_or_killed(tmp_path):
+    file, script = tmp_path / "results.jsonl", tmp_path / "holder.py"
+    script.write_text(HOLDER.format(path=str(Path(course_kit.__file__).parents[1])), encoding="utf-8")
+    said = f"Another evaluation is writing to {file}: wait until it ends, or name another file."
+    with subprocess.Popen([sys.executable, str(script), str(file)], stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout.readline() == "running\n"
+            with pytest.raises(CaseError) as refused:
+                quiet(file=file)
+            with pytest.raises(CaseError) as refused_batch:
+                run_batch([Case("a", "negative", "x")], None, file=file, progress=False)
+            quiet(file=tmp_path / "another.jsonl")
+        finally:
+            first.kill()
+    assert str(refused.value) == str(refused_batch.value) == said
+    assert len(quiet(file=file)) == 12  # the lock of a killed run does not stay
+    assert len(quiet(file=file, trials=5)) == 15  # nor that of one which ended
+
+
+def test_the_same_file_twice_in_one_process_is_refused_too(tmp_path):
+    file = tmp_path / "results.jsonl"
+    with kept_in(file, CASES, 4), pytest.raises(CaseError, match="Another evaluation is writing"):
+        quiet(file=file)
+    assert len(quiet(file=file)) == 12
 
 
 def test_trials_in_processes_need_functions_of_a_module():

@@ -1,15 +1,24 @@
 """Large objects: kept whole, described by a card, read in pages that are true, and confined to their folder."""
 
+import asyncio
+import hashlib
 import itertools
 import json
 import os
+import re
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
+from course_kit.contract.messages import text
 from course_kit.errors import ToolError
+from course_kit.harness.agent import run_agent, run_agent_async
 from course_kit.harness.large import LargeObjects
 from course_kit.harness.results import encode_result
-from course_kit.harness.tools import run_tool
+from course_kit.harness.tools import definitions, run_tool, tool, toolbox
+from course_kit.mock.provider import MockProvider
+from course_kit.mock.scripted import call
 
 LOG = "\n".join(["START", *(f"{n:04} INFO order took {n % 7} ms" for n in range(500)), "0500 ERROR disk full"])
 ROWS = [{"id": n, "status": "paid" if n % 3 else "packed"} for n in range(300)]
@@ -212,3 +221,117 @@ def test_the_tools_of_a_model(large):
     assert json.loads(run_tool(wish, tools)["content"])["matches"] == [{"line": 502, "text": "0500 ERROR disk full"}]
     wish = {"type": "tool_use", "id": "toolu_1", "name": "read_part", "input": {"reference": "../x.txt"}}
     assert run_tool(wish, tools)["is_error"]
+
+
+# Behind the tools of a run
+
+
+@tool(effect="read", budget=600)
+def night_log():
+    """Read the night's log."""
+    return LOG
+
+
+@tool(effect="read", budget=600)
+async def orders():
+    """List the orders."""
+    return ROWS
+
+
+WISH = {"type": "tool_use", "id": "toolu_1", "name": "night_log", "input": {}}
+
+
+def find_again(request):
+    """What a model does that has read the reference."""
+    reference = re.search(r"night-log-[0-9a-f]{10}\.txt", json.dumps(request["messages"][-1]))[0]
+    return call("find_in", reference=reference, text="ERROR")
+
+
+def test_a_run_reads_on_where_a_result_went_over_its_budget(large):
+    provider = MockProvider([call("night_log"), find_again, "The disk was full."])
+    run = run_agent(provider.client(), tools=large.behind([night_log]), messages="What went wrong last night?")
+    [first, second] = [message["content"][0]["content"] for message in run.messages if "tool_use_id" in str(message)]
+    *lines, note = first.split("\n")
+    assert (lines[0], lines[-1]) == ("START", "0500 ERROR disk full") and "characters left out" in first
+    assert json.loads(note) == {
+        "reference": "night-log-" + hashlib.sha256((LOG + "\n").encode()).hexdigest()[:10] + ".txt",
+        "characters": len(LOG),
+        "lines": 502,
+        "levels": {"INFO": 500, "ERROR": 1},
+        "rest": "read_part(reference, cursor) reads on; find_in(reference, text) finds the lines that hold a text",
+    }
+    assert json.loads(second)["matches"] == [{"line": 502, "text": "0500 ERROR disk full"}]
+    assert len(first) <= 600
+
+
+def test_the_awaited_run_is_the_same(large):
+    def steps():
+        return [[call("night_log"), call("orders")], find_again, "Done."]
+
+    tools, asked = large.behind([night_log, orders]), "Both, please."
+    plain = run_agent(MockProvider(steps()).client(), tools=tools, messages=asked)
+    awaited = asyncio.run(run_agent_async(MockProvider(steps()).async_client(), tools=tools, messages=asked))
+    assert plain.messages == awaited.messages
+    assert "reference" in str(plain.messages[2])
+
+
+def test_rows_keep_their_summary_beside_the_reference(large):
+    told = json.loads(large.encode(ROWS, 600, "orders"))
+    assert (told["total"], told["shown"]["total"], told["shown"]["summary"]["status"]) == (
+        300,
+        300,
+        {"paid": 200, "packed": 100},
+    )
+    items, _ = all_pages(lambda cursor: large.read(told["reference"], cursor), "items")
+    assert items == ROWS
+
+
+@pytest.mark.parametrize("value", [LOG, ROWS, {"orders": ROWS, "next_cursor": "300"}, {"a": LOG, "b": LOG}])
+@pytest.mark.parametrize("budget", [20, 100, 250, 400, 999, 3_000])
+def test_nothing_grows_past_the_budget(large, value, budget):
+    assert len(large.encode(value, budget)) <= budget
+
+
+@pytest.mark.parametrize(
+    "value", [None, "", "4 C", 5, {"a": 1}, [], Decimal("19.90"), ROWS[:3], b"\x00" * 900, [text("x")]]
+)
+def test_what_fits_is_written_as_ever_and_not_kept(large, value):
+    assert large.encode(value, 600) == encode_result(value, 600)
+    assert not large.folder.exists()
+
+
+def test_a_generator_is_read_once_and_kept_whole(large):
+    told = json.loads(large.encode((row for row in ROWS), 600))
+    assert (told["total"], large.read(told["reference"])["items"][:2]) == (300, ROWS[:2])
+    assert large.encode((n for n in range(3)), 600) == "[0, 1, 2]"
+
+
+def test_without_room_for_a_reference_it_is_cut_as_ever(large):
+    assert large.encode(LOG, 120) == encode_result(LOG, 120)
+
+
+def test_what_cannot_be_kept_is_cut_as_ever_and_no_failure(tmp_path):
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    large = LargeObjects(tmp_path / "file" / "large")
+    assert run_tool(WISH, large.behind([night_log])) == run_tool(WISH, [night_log])
+
+
+@pytest.mark.parametrize("value", [itertools.repeat("x" * 100_000), {"a": itertools.repeat("x" * 100_000)}])
+def test_the_endless_is_cut_without_a_reference(large, value):
+    told = large.encode(value, 600)
+    assert len(told) <= 600 and json.loads(told) and "reference" not in told
+
+
+def test_the_budget_of_the_run_holds_for_tools_without_one(large):
+    tools = large.behind([replace(night_log, budget=None)])
+    assert run_tool(WISH, tools)["content"] == LOG
+    cut = run_tool(WISH, toolbox(tools, 500))["content"]
+    assert len(cut) <= 500 and '"reference": "night-log-' in cut
+    # A page is as long as its `LargeObjects` says, whatever the run allows.
+    assert [one.budget for one in toolbox(tools, 500).values()] == [500, 1_000, 1_000]
+
+
+def test_definitions_stay_as_they_are(large):
+    server = {"type": "web_search_20260209", "name": "web_search"}
+    tools = large.behind([night_log, server])
+    assert definitions(tools) == definitions([night_log, server, *large.tools()])

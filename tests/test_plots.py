@@ -493,6 +493,20 @@ def test_recall_has_a_bar_for_each_way_and_catalogue():
     assert ax.description == "Bars of recall@5 by way to search. BM25: better 78%. fused: better 79%, terse 62%."
 
 
+def test_cache_hits_by_what_changed():
+    ax = plots.plot_cache({"nothing": (900, 100), "the order": (0, 1_000)})
+    found = [(bar.get_x(), bar.get_width(), bar.get_hatch() or "") for bar in ax.patches]
+    assert found == [(0, 900, ""), (0, 0, ""), (900, 100, "//"), (0, 1000, "//")]
+    assert [text.get_text() for text in ax.texts] == ["90% hit, costs 215", "0% hit, costs 1,250"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["nothing", "the order"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["read from the cache", "read anew, and kept"]
+    assert ax.description == (
+        "Bars of the input tokens of the next turn, split into those read from the cache and those read anew, by what "
+        "changed; costs in tokens of the ordinary price. nothing: 900 read and 100 anew (90% hit), which costs 215. "
+        "the order: 0 read and 1,000 anew (0% hit), which costs 1,250."
+    )
+
+
 def test_releases_have_a_square_for_each_layer_and_a_fall_is_hatched():
     ax = plots.plot_releases({"Monday": {"selection": 1.0, "steps": 0.9}, "Tuesday": {"selection": 0.9, "steps": 0.85}})
     assert [text.get_text() for text in ax.texts] == ["100%", "90%", "90%", "85%"]

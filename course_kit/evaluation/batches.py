@@ -23,8 +23,9 @@ from .cases import Case, CaseError
 from .judging import judge
 from .observing import Observed, observe
 from .progress import progress_of
+from .record_file import kept_in
 from .results import Record, Results
-from .trials import appending, checked, finished_before, record_of, seed_of
+from .trials import checked, record_of, seed_of
 
 __all__ = ["run_batch"]
 
@@ -59,12 +60,13 @@ def run_batch(
     by_id = {case.id: case for case in cases}
     for case in cases:
         _check_single(case)
-    done = finished_before(cases, file, label, retry_errors=False)
     rounds = [[number] for number in range(trials)] if callable(connect) else [list(range(trials))]
     fixed = {"model": model, "max_tokens": max_tokens, **params, **({"tools": definitions(tools)} if tools else {})}
     planned = [(case.id, number) for number in range(trials) for case in cases]
-    done = {trial: done[trial] for trial in planned if trial in done}
-    with appending(file) as keep, progress_of(len(planned), len(done), progress) as step:
+    with (
+        kept_in(file, cases, trials, label) as (done, keep),
+        progress_of(len(planned), len(done), progress) as step,
+    ):
         try:
             for numbers in rounds:
                 client = _client(connect, seed_of("a batch", numbers[0], seed))

@@ -19,7 +19,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from course_kit.errors import CourseKitError
@@ -30,9 +29,10 @@ from .cases import Case, CaseError
 from .judging import Problem, judge
 from .observing import Observed
 from .progress import progress_of
-from .results import Record, Results, line_of, read_records
+from .record_file import kept_in
+from .results import Record, Results
 
-__all__ = ["Evaluation", "appending", "checked", "finished_before", "record_of", "run_trials", "seed_of"]
+__all__ = ["Evaluation", "checked", "record_of", "run_trials", "seed_of"]
 
 FIRST_ERRORS = 10  # if so many trials raise before one does not, something else is wrong than the agent
 
@@ -82,7 +82,8 @@ def run_trials(
     `connect` is a function of the seed that gives a client or a `MockProvider`, or one client for all. `world` makes
     `(tools, state)` anew for each trial, and may be a context manager that clears up after it. `agent` is described in
     `agents.py`; left out, it is `run_agent`. With `file`, trials that stand there are not run again, unless they raised
-    and `retry_errors` is set; a `label` keeps two versions of an agent from being mixed in one file.
+    and `retry_errors` is set; a `label` keeps two versions of an agent from being mixed in one file. Two evaluations
+    at once need a file each.
 
     `workers` trials run at the same time: as threads, which suits a model that is waited for, or with `processes` as
     processes, which suits the simulated one; then everything given must be importable. Ctrl-C ends the evaluation and
@@ -92,12 +93,13 @@ def run_trials(
     if hasattr(connect, "requests"):
         raise TypeError("One provider cannot tell trials apart: give a function, `lambda seed: MockProvider(...)`.")
     plan = Evaluation(connect, world, agent, label, seed)
-    done = finished_before(cases, file, label, retry_errors)
-    # Trial by trial and not case by case: whenever it ends, all cases have been tried about as often.
-    todo = [(case, number) for number in range(trials) for case in cases if (case.id, number) not in done]
     planned, futures = len(cases) * trials, []
-    done = {key: record for key, record in done.items() if key[1] < trials}
-    with appending(file) as keep, progress_of(planned, len(done), progress and bool(todo)) as step:
+    with (
+        kept_in(file, cases, trials, label, retry_errors) as (done, keep),
+        progress_of(planned, len(done), progress and len(done) < planned) as step,
+    ):
+        # Trial by trial and not case by case: whenever it ends, all cases have been tried about as often.
+        todo = [(case, number) for number in range(trials) for case in cases if (case.id, number) not in done]
         executor = _executor(plan, workers, processes)
         try:
             # A thread writes its record itself, before it begins the next trial; what a process found is written here.
@@ -179,50 +181,6 @@ def _check_tools(case: Case, tools: Any) -> None:
     unknown = [name for name in (*case.expect.tools, *case.expect.never) if name not in names]
     if names and unknown:
         raise CaseError(f"Case {case.id} names `{unknown[0]}`, and the tools are {', '.join(sorted(names))}.")
-
-
-def finished_before(cases: list[Case], file: Any, label: str, retry_errors: bool) -> dict[tuple[str, int], Record]:
-    """The trials that stand in the file, those of these cases."""
-    if file is None or not Path(file).exists():
-        return {}
-    digests, done = {case.id: case.digest for case in cases}, {}
-    for record in read_records(file):
-        if record["case"] not in digests:
-            continue
-        if record.get("label", "") != label:
-            raise CaseError(f"{file} holds trials of {record.get('label')!r}, not of {label!r}: name another file.")
-        if record.get("digest") != digests[record["case"]]:
-            raise CaseError(f"Case {record['case']} has changed since {file} was written: name another file.")
-        if not (retry_errors and record.get("error")):
-            done[record["case"], record["trial"]] = record
-    return done
-
-
-@contextmanager
-def appending(file: Any):
-    """A function that adds a record to the file, whole and at once, and returns it."""
-    if file is None:
-        yield lambda record: record
-        return
-    path, lock = Path(file), threading.Lock()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mend(path)
-    with path.open("a", encoding="utf-8", newline="\n") as out:
-
-        def keep(record: Record) -> Record:
-            with lock:
-                out.write(line_of(record))
-                out.flush()
-            return record
-
-        yield keep
-
-
-def mend(path: Path) -> None:
-    """Take a half-written last line out of a file, so that the next record does not continue it."""
-    content = path.read_bytes() if path.exists() else b""
-    if content and not content.endswith(b"\n"):
-        os.truncate(path, content.rfind(b"\n") + 1)
 
 
 def _executor(plan: Evaluation, workers: int, processes: bool) -> Executor:

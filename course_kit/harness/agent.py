@@ -60,7 +60,7 @@ def run_agent(
     `max_run_tokens`  tokens in and out after which it ends; the last reply may go over
     `approver`        decides about calls that ask (`approval.py`); without one they are refused
     `max_parallel`    how many calls of one turn run at the same time; only turns of reads do
-    `budget`          characters a result may take, for tools that do not say
+    `budget`          characters a result may take, for tools that do not say; `LargeObjects.behind` keeps the rest
     `store`           a file where the run is kept, so that `resume_agent` can take it up after a crash or a decision
     """
     box = toolbox(tools, budget)

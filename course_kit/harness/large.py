@@ -1,8 +1,11 @@
 """Large objects: kept whole as files in the workspace, given to the model as a reference that is read in parts.
 
-`keep` stores what a tool returned and gives back a card: what it is, a summary, its reference. `read` and `find` give
-pages that always say how much there is and how to get the rest; a page never grows past `page` characters, so nothing
-cuts it again. A kept object never changes, so a cursor stays true. The name of a file comes from its content, and a
+    run_agent(client, tools=large.behind([night_log]), messages="What went wrong last night?")
+
+`behind` does it for whole tools: what goes over a tool's budget is kept, and the model reads the cut, the size and the
+reference. `keep` does it for one value and gives back a card. `read` and `find` give pages that always say how much
+there is and how to get the rest; a page never grows past `page` characters, so nothing cuts it again. A kept object
+never changes, so a cursor stays true. The name of a file comes from its content, and a
 reference is no path: it leads nowhere but into the folder. It is no permission either: give each customer a folder.
 """
 
@@ -11,24 +14,29 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from course_kit.contract.messages import Block
 from course_kit.errors import ToolError
 
-from .fitting import cut_text, fit
+from .fitting import SMALLEST_BUDGET, cut_text, fit
 from .plain import Partial, dumps, plain, well_formed
+from .results import DEFAULT_BUDGET, encode_result, is_blocks
 from .summaries import about_bytes, summary_of_rows, summary_of_text
-from .tools import Tool, tool
+from .tools import Tool, tool, toolbox
 
 __all__ = ["LargeObjects"]
 
 REFERENCE = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{10}\.(?:txt|jsonl|bin)", re.ASCII)
 LARGEST = 20_000_000  # characters or bytes
 OVERHEAD = 400  # characters of a page that are not its lines
+NOTED = ("reference", "total", "characters", "lines", "levels", "rest")  # of a card, beside the cut itself
 HOW = "read_part(reference, cursor) reads on; find_in(reference, text) finds the lines that hold a text"
 
 
@@ -98,6 +106,40 @@ class LargeObjects:
             "rest": HOW,
         }
 
+    def behind(self, tools: Iterable[Any]) -> list[Any]:
+        """These tools, each result that goes over its budget kept by `encode`; and `read_part` and `find_in`."""
+
+        def kept(one: Any) -> Any:
+            return replace(one, encode=partial(self.encode, name=one.name)) if isinstance(one, Tool) else one
+
+        return [*map(kept, toolbox(tools).values()), *self.tools()]
+
+    def encode(self, value: Any, budget: int = DEFAULT_BUDGET, name: str = "result") -> str | list[Block]:
+        """`encode_result`, but what goes over the budget is kept whole, and the cut says under which reference.
+
+        Text: head and tail, then a line `{"reference": "night-log-1f0c2a9b3d.txt", "characters": 203596, "lines": 4000,
+        …}`. Data: the same object, with the honest cut as `shown`. What cannot be kept (content blocks, the endless, a
+        full disk) is cut without a reference, and so is a result whose budget has no room for one.
+        """
+        if is_blocks(value):
+            return encode_result(value, budget)
+        data = plain(value, LARGEST)
+        if isinstance(data, Partial):
+            return dumps(fit(data, budget))
+        value = value if isinstance(data, str) else data  # what can be read but once was read just now
+        if len(data if isinstance(data, str) else dumps(data)) <= budget:
+            return encode_result(value, budget)
+        try:
+            card = self.keep(data, name)
+        except (OSError, ValueError):
+            return encode_result(value, budget)
+        note = {part: card[part] for part in NOTED if part in card}
+        room = budget - len(dumps({**note, "shown": 0}))
+        if room < SMALLEST_BUDGET:
+            return encode_result(value, budget)
+        cut = encode_result(data, room)
+        return f"{cut}\n{dumps(note)}" if isinstance(data, str) else dumps({**note, "shown": json.loads(cut)})
+
     def read(self, reference: str, cursor: str | None = None, limit: int = 200) -> dict[str, Any]:
         """One page of a kept object, from where `cursor` says: `{"lines", "total", "returned", …, "next_cursor"}`."""
         lines = self._lines(reference)
@@ -122,6 +164,7 @@ class LargeObjects:
 
         @tool(
             effect="read",
+            budget=self.page,
             description="Read a part of a kept result, when its reference is known. Not for finding a word in it (use "
             "find_in). Returns lines (of a list: items), first, total, returned, truncated and next_cursor, which "
             "reads on. An unknown reference is the error NOT_FOUND. Changes nothing.",
@@ -134,6 +177,7 @@ class LargeObjects:
 
         @tool(
             effect="read",
+            budget=self.page,
             description="Find the lines of a kept result that hold a text. Not for reading it in order (use "
             "read_part). Returns matches with line number and text; beside them total, returned, truncated and "
             "next_cursor, which reads on. No match is an empty list, not an error. Changes nothing.",
@@ -178,7 +222,8 @@ class LargeObjects:
         """As many items as fit into a page; the first one in part, if it alone is too long."""
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise ToolError("BAD_INPUT", "limit must be a whole number, at least 1", hint="leave it out")
-        shown, left = [], self.page - OVERHEAD
+        shown: list[Any] = []
+        left = self.page - OVERHEAD
         for item in items:
             length = len(dumps(item)) + len(", ")
             if len(shown) == limit or (length > left and shown):
@@ -191,10 +236,18 @@ class LargeObjects:
 def _written(data: Any, kind: str) -> str:
     """The content of the file: each line ends, so that an empty line counts and an empty text has none."""
     if kind == "list":
-        return "".join(f"{dumps(item)}\n" for item in data)
-    text = data if kind == "text" else json.dumps(data, ensure_ascii=False, indent=1)
-    text = "\n".join(well_formed(text).splitlines())
-    return f"{text}\n" if text else ""
+        return "".join(f"{_json(item)}\n" for item in data)
+    content = data if kind == "text" else _json(data, indent=1)
+    content = "\n".join(well_formed(content).splitlines())
+    return f"{content}\n" if content else ""
+
+
+def _json(data: Any, indent: int | None = None) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=indent, default=_whole)
+
+
+def _whole(part: Any) -> Any:
+    raise ValueError("A part of the value is too large or endless: keep less of it.")
 
 
 def _start(cursor: Any, total: int) -> int:

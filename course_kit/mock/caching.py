@@ -51,7 +51,8 @@ def pieces_of(body: Mapping[str, Any]) -> list[Piece]:
     pieces, characters, extra = [], -len(", "), overhead(body)
     position, before = 0, None
     for part, role, block in prompt(body):
-        text = json.dumps(without_cache_control(block))
+        said = without_cache_control(block)
+        text = json.dumps(_fields_sorted(said) if role or part == "system" else said)
         characters += len(", ") + len(role) + len(text)
         # Calls in a row count as one position, so do results; a definition that a result brings in as none.
         kind = block.get("type") if role else part
@@ -63,6 +64,17 @@ def pieces_of(body: Mapping[str, Any]) -> list[Piece]:
     if automatic and pieces and not pieces[-1].keep:
         pieces[-1] = pieces[-1]._replace(keep=automatic.get("ttl") or "5m")
     return pieces
+
+
+def _fields_sorted(value: Any) -> Any:
+    """A block with its own fields in one order: how a client writes them down is not part of the prompt.
+
+    Only the order inside an `input` is the model's own, and so part of what it reads: a client that mixes it up loses
+    the cache (docs: Prompt caching, Troubleshooting).
+    """
+    if isinstance(value, dict):
+        return {name: part if name == "input" else _fields_sorted(part) for name, part in sorted(value.items())}
+    return [_fields_sorted(part) for part in value] if isinstance(value, list) else value
 
 
 def _ttl(block: Mapping[str, Any]) -> str | None:

@@ -72,9 +72,9 @@ for name in ("deploy_backup_database", "deploy_list_backups"):
     print(f"\n{name}: {by_name[name]['description']}")
 
 # %% [markdown]
-# The right tool *explains* a little more of the sentence. But a larger part of the rival "is mentioned", and that decides.
-# Look at the two names. Both hold "backup". Beside it the rival has "list", a word of so many tools that it hardly counts.
-# The right one has "database", which is rare, and the sentence does not say it. **Guess:** what if it did?
+# The right tool *explains* a little more of the sentence, but a larger part of the rival "is mentioned", and that decides.
+# Both names hold "backup". Beside it the rival has "list", a word of so many tools that it hardly counts. The right one has
+# "database", which is rare, and the sentence does not say it. **Guess:** what if it did?
 
 # %%
 print(picks("Before we try anything, make a backup of the orders database.", tools))
@@ -369,6 +369,7 @@ desk = [replace(one, defer_loading=True) for one in desk_tools(shop)]
 desk_index = ToolIndex(desk)
 
 
+# %%
 @tool(effect="read", description="Find tools by what they do. Use it when no other tool fits.")
 def find_tools(query: str):
     return [{"type": "tool_reference", "tool_name": hit.tool_name} for hit in desk_index.search(query, limit=2)]
@@ -469,14 +470,11 @@ all_deferred = answered  # of the last round: all 429
 show(plot_growth({"all in the prompt": everything, "searched": searched}))
 
 # %% [markdown]
-# The tokens hardly grow. Over all 429 tools a request costs about a fortieth. That is the sure gain: it is arithmetic. (The
-# axis doubles from step to step, so that the straight growth looks bent.)
+# The tokens hardly grow: over all 429 tools a request costs about a fortieth. That gain is arithmetic. (The axis doubles from
+# step to step, so that the straight growth looks bent.) The right picks come back only in part: the five that the search
+# brings are the *nearest* rivals.
 #
-# The right picks come back only in part. With few tools, search brings nothing. With many it helps; but the five it brings
-# are the *nearest* rivals, and those seem to hurt most.
-#
-# How sure is the gain? The intervals of 64 % and 72 % of 47 requests overlap far. So compare all 93 one by one. To be quick
-# we search with `ToolIndex`, as the mock's server does.
+# How sure is the gain in picks? Compare all 93 one by one. To be quick we search with `ToolIndex`, as the mock's server does.
 
 # %%
 index = ToolIndex(tools)
@@ -501,12 +499,11 @@ print("all in the prompt, then search:", changed(with_all, with_search))
 # %% [markdown]
 # ## Two failures to count apart
 #
-# "It used the wrong tool" hides two failures, with two different remedies. So count how it ended, over all 429 tools, three
-# times: everything deferred (the replies from above); all 31 tools of the desk always on; and a small set always on, the
-# five tools that the *other* half of the requests asks for most.
+# "It used the wrong tool" hides two failures, with two remedies. So count how it ended, over all 429 tools, in three set-ups:
+# everything deferred (the replies from above); all 31 tools of the desk always on; and the five tools always on that the
+# *other* half of the requests asks for most.
 #
-# The second set-up is a bad one on purpose. **Guess** how many requests of the sample are for the desk at all, and what the
-# others will do.
+# The second is a bad one on purpose. **Guess** how many requests of the sample are for the desk, and what the others will do.
 
 # %% tags=["item-07.7"]
 from collections import Counter
@@ -516,29 +513,26 @@ asked_for = Counter(name for request in able[1::2] for name in request.gold)
 five_names = {name for name, times in asked_for.most_common(5)}
 desk_on = [(request, ask(request, tools, desk_names)) for request in sample]
 five_on = [(request, ask(request, tools, five_names)) for request in sample]
+
+# %%
 for label, pairs in (("all deferred", all_deferred), ("desk always on", desk_on), ("five always on", five_on)):
     counted = Counter(ending(request, reply) for request, reply in pairs)
     print(f"{label}:", ", ".join(f"{name} {times}" for name, times in counted.most_common()))
-print(
-    "for the desk:",
-    sum(request.gold[0] in desk_names for request in sample),
-    "of",
-    len(sample),
-    "|",
-    sorted(five_names),
-)
+for_desk = sum(request.gold[0] in desk_names for request in sample)
+print("for the desk:", for_desk, "of", len(sample), "|", sorted(five_names))
 
 # %% [markdown]
 # One service always on, and nearly all requests about the other twelve: so much can a wrong set cost. Five tools cost
-# searches, too. They could not pay: this catalogue asks for almost every tool once, so "asked for most" is chance. Where a
-# few tools make up half of all calls, it may be otherwise; that is not tried here.
+# searches, too: this catalogue asks for almost every tool once, so "asked for most" is chance. (Where a few tools make up
+# half of all calls, it may be otherwise; that is not tried here.)
 #
 # **It did not search when it should.** Something it saw half fitted. Every tool that is always on is a reason not to
 # search. Remedy: few of them, with clear boundaries, and a line in the system prompt that says what can be searched for.
 #
 # **It searched and took the wrong tool.** Either the right one was not among the five (*not found*: the index) or it was,
 # and another one was taken (*took another*: the descriptions).
-#
+
+# %% [markdown]
 # The third ending, **found but no call**, has a cause of its own. Read what the model said instead:
 
 # %%
@@ -673,8 +667,9 @@ MEASURED = {
 
 # %% [markdown]
 # "Regex, the query's words": no model wrote a pattern in the benchmark, so the query's words were joined by `|`. A model
-# would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. **Guess** from
-# the table which way wins, and for whom.
+# would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. The weights were
+# chosen on another catalogue, a public one. (Chosen on half of its requests and counted on the other half, they find as much
+# there: the file says so under "held out".) **Guess** from the table which way wins, and for whom.
 
 # %%
 from course_kit.classroom.plots import plot_recall
@@ -789,40 +784,66 @@ def second_turn(before, after, *replies):
     provider = MockProvider([NOTED, *(replies or ["Nothing new."])])
     create = provider.client().messages.create
     create(**before, messages=two_turns[:1])
-    usage = create(**after, messages=two_turns).usage
+    usage = create(**{"messages": two_turns, **after}).usage
     return usage.cache_read_input_tokens, usage.cache_creation_input_tokens + usage.input_tokens, provider.report()
 
 
 # %% [markdown]
-# The 60 tools of operations, sorted. **Guess** for each change how much of the first prompt is lost: all, part, nothing?
+# Seven ways to begin the second turn, all over the 60 tools of operations. **Guess** for each how much of the first prompt
+# is lost: all, part, nothing?
 
 # %%
-other_rules = [{"type": "text", "text": "It is 09:31. " * 40, **MARK}]
 worded = [{**sixty[0], "description": "Another sentence."}, *sixty[1:]]
+one_more = sorted([*sixty, by_name["calendar_create_event"]], key=lambda one: one["name"])
 reordered = {**prompt, "tools": marked([*sixty[1:], sixty[0]])}
-for label, after in (
-    ("nothing", prompt),
-    ("the order of the tools", reordered),
-    ("one tool less", {**prompt, "tools": marked(sixty[1:])}),
-    ("one description", {**prompt, "tools": marked(worded)}),
-    ("the system prompt", {**prompt, "system": other_rules}),
-    ("tool_choice", {**prompt, "tool_choice": {"type": "any"}}),
-):
-    read, anew, report = second_turn(prompt, after)
-    print(f"changed: {label:23} read from the cache {read:6,}   read anew {anew:6,}")
+other_rules = [{"type": "text", "text": "It is 09:31. " * 40, **MARK}]
+CHANGES = {
+    "nothing": prompt,
+    "order of the tools": reordered,
+    "one tool more": {**prompt, "tools": marked(one_more)},
+    "one description": {**prompt, "tools": marked(worded)},
+    "the system prompt": {**prompt, "system": other_rules},
+    "tool_choice": {**prompt, "tool_choice": {"type": "any"}},
+    "the first message": {**prompt, "messages": [{"role": "user", "content": "All well today? " * 160}, *two_turns[1:]]},
+}
 
 # %% [markdown]
-# Where nothing changed, 125 tokens are new all the same: the model's reply, which was output the first time and is input
-# now, and the new question.
-#
-# A change in the tools loses everything. A new system prompt leaves the tools; another `tool_choice` leaves tools and system,
-# and only the messages are new.
+# In the picture, "costs" counts tokens of the ordinary price: what is read from the cache costs a tenth, what is written into
+# it for five minutes a quarter more (Anthropic's documentation, November 2026).
+
+# %%
+from course_kit.classroom.plots import plot_cache
+
+second = {label: second_turn(prompt, after)[:2] for label, after in CHANGES.items()}
+for label, (read, anew) in second.items():
+    print(f"changed: {label:20} read from the cache {read:6,}   read anew {anew:6,}")
+show(plot_cache(second))
+
+# %% [markdown]
+# Where nothing changed, 125 tokens are new all the same: the model's reply, which is input now, and the new question. A
+# change in the tools loses everything. (The new tool stands in front, by its name.) A new system prompt leaves the tools;
+# another `tool_choice`, or an edited message, leaves tools and system.
 #
 # The dearest change is the one nobody meant: the same tools in another order. Registries are dicts, servers answer in any
 # order, sets have none. The mock says what happened:
 
 # %%
 print(second_turn(prompt, reordered)[2])
+
+# %% [markdown]
+# And in **time**? The mock waits for nothing, so this is the vendor's word: the first token of the reply came after 11.5
+# seconds without the cache and 2.4 with it, at 100,000 tokens; after 1.6 and 1.1 at 10,000 (announcement of August 2024,
+# Claude 3.5 Sonnet). So a thousand tokens read anew took 0.05 to 0.09 seconds longer. **Guess** what one lost turn costs.
+
+# %%
+for label, lost in (("this prompt", sum(second["order of the tools"])), ("all 429 tools", tokens(tools))):
+    dearer = lost * (1.25 - 0.1)
+    fast, slow = lost / 1000 * (1.6 - 1.1) / 10, lost / 1000 * (11.5 - 2.4) / 100
+    print(f"{label:13}: {lost:6,} tokens anew, {dearer:6,.0f} token prices dearer, {fast:.1f} to {slow:.1f} s later")
+
+# %% [markdown]
+# (An estimate with old figures; measure your own by `usage` and a stopwatch.) With a small prompt nobody notices, and that
+# is how it stays in. With many tools it is seconds, on *every* turn.
 
 # %% [markdown]
 # So: **a fixed order, sorted by name**. The kit's loop sorts. (MCP only *asks* servers to keep their order.) Here the same
@@ -858,7 +879,8 @@ for label, before, replies in (
 
 # %% [markdown]
 # Neither costs the first turn. The searching turn reads two prompts, before and after the search, and each finds the
-# beginning in the cache: hence about twice as much. Anew are the search and the five definitions that came in. Whether the next turn finds them in the cache depends on where the marks stand: look at `usage` of your own.
+# beginning in the cache: hence about twice as much. Anew are the search and the five definitions that came in. Here the
+# next turn reads these, too; whether the real API keeps them between the two readings, its documentation does not say.
 #
 # That is why the third list above was refused: a mark on a deferred tool would mark a place that is not there. Put it on
 # the last tool that is always on. In time: what is kept lives five minutes from its last use, or an hour with

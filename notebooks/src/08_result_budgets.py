@@ -91,8 +91,7 @@ print("silent:", ask("How many orders are still unshipped?", silent)[:110])
 print("honest:", ask("How many orders are still unshipped?", honest))
 
 # %% [markdown]
-# The first answer is wrong, and nothing in the conversation shows it: no error, no odd value. An error would have been
-# better. It would at least have been noticed.
+# The first answer is wrong, and nothing in the conversation shows it. An error would at least have been noticed.
 #
 # Why does the second one know? The simulated model has two rules. It repeats the lines of a result that share most words
 # with the question. And it always repeats lines that begin with `total`, `returned`, `truncated` or `next_cursor`, and
@@ -309,6 +308,29 @@ for wrong in ("../../secrets.txt", "night-log-0000000000.txt"):
 # A reference is no permission either: give each customer a folder. (In MCP, a protocol by which applications share tools,
 # a reference is called a *resource link*.)
 #
+# No tool has to do this by itself. `behind` does it for all of a run: what goes over a tool's budget is kept, and the model
+# reads the cut, the size and the reference. `night_log` from above has a budget of 400. (A script plays the model: it reads
+# the reference in the first result, and looks for errors.)
+
+# %%
+import re
+
+
+def look_for_errors(request):
+    last_result = str(request["messages"][-1])
+    reference = re.search(r"night-log-[0-9a-f]+\.txt", last_result)[0]
+    return call("find_in", reference=reference, text="ERROR")
+
+
+script = [call("night_log", service="payments"), look_for_errors, "Two orders failed, and both gave up."]
+run = run_agent(MockProvider(script).client(), tools=kept.behind([night_log]), messages="What went wrong last night?")
+for turn in run.messages[2::2]:
+    print(turn["content"][0]["content"], "\n")
+
+# %% [markdown]
+# Head, tail, and a line that says how much there is and how to get it. The same tool without `behind` had the same 400
+# characters, and the errors were gone for good. What fits its budget is sent as ever, and nothing is kept.
+#
 # ### Binaries: a line about them
 #
 # Bytes written as text are pure cost: nobody reads them, model or not. Say what it is and how large. (A picture that the
@@ -411,6 +433,7 @@ def send_mail(address: str, text: str):
     return {"sent_to": address}
 
 
+# %%
 script = [
     call("read_order", order_id="ORD-20260916"),
     call("send_mail", address="[email 1]", text="On its way!"),
@@ -472,6 +495,7 @@ def stop_it(question, order):
     return stopped
 
 
+# %%
 for name, order in RESULTS.items():
     print(f"{name:11}", stop_it("Read order ORD-20260916, then stop its parcel.", order))
 
@@ -706,6 +730,7 @@ def send(messages):
         print(200, reply.stop_reason)
 
 
+# %%
 send(history[-3:])
 send(trim_messages(history, keep=3))
 

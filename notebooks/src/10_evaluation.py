@@ -15,7 +15,7 @@
 # About 90 minutes, in two sittings of 45: the place to stop is marked. Lessons 01, 02 and 04 are enough beforehand.
 
 # %% tags=["setup"]
-from course_kit import MockProvider, Simulated, desk_tools, loop_agent, open_shop, quiz, run_trials, show
+from course_kit import MockProvider, Simulated, desk_tools, loop_agent, open_shop, quiz, run_batch, run_trials, show
 
 shop = open_shop()
 
@@ -53,9 +53,9 @@ NO_REASON = Case(
 # problems = judge(case, run, state)      # calls and database against the case; none: passed
 # ```
 #
-# So it wants three things of us. `loop_agent` is `run_agent` in this form; nobody is asked before a payment (lesson 06), for
-# the model is measured here, not the person beside it. One setting matters: `invents=0.1`. Where a required input is
-# missing, this model makes it up one time in ten, and asks otherwise. The seed decides when.
+# So it wants three things of us. `loop_agent` is `run_agent` in this form; nobody is asked before a payment (lesson 06): the
+# model is measured here, not the person beside it. And `invents=0.1`: where a required input is missing, this model makes it
+# up one time in ten, and asks otherwise. The seed decides when.
 
 # %%
 tools = desk_tools(shop)
@@ -158,6 +158,7 @@ def only_says_so(**inputs):
     return "RFD-0004"
 
 
+# %%
 loose = replace(REFUND, input_schema={"type": "object"})
 BROKEN = {
     "any input allowed": loose,
@@ -180,6 +181,7 @@ def close_bracket(given):
     return given + "}" if isinstance(given, str) else given
 
 
+# %%
 seen_red = {name: red(tool) for name, tool in BROKEN.items()}
 seen_red["brackets closed"] = red(REFUND, parse=close_bracket)
 for name, failed in seen_red.items():
@@ -240,6 +242,7 @@ def look_up(name, said, tool, **inputs):
     return Case(name, "positive", said, wants(tool, **inputs))
 
 
+# %%
 LOOK_UPS = [
     look_up("parcel", "Where is my parcel for ORD-20260906?", "track_parcel", order_id="ORD-20260906"),
     look_up("parcel_2", "Where is the parcel of order ORD-20260932?", "track_parcel", order_id="ORD-20260932"),
@@ -265,6 +268,7 @@ def pays(order_id, cents, reason):
     return expect
 
 
+# %%
 CLOTH = pays("ORD-20260911", 5400, "wrong_item")
 CUP = pays("ORD-20260917", 1999, "damaged")
 MUG, TEA, PLATE = "ORD-20260910", "ORD-20260914", "ORD-20260630"
@@ -391,7 +395,8 @@ show(plot_confusion(confusion(first), title="Version 1 (simulated)"))
 # Refunds that end in a look-up: the model finds none of the four reasons in "not what I ordered", so `query_order` fits
 # better. Some searches that never happen: the *knife* lies on the border below which nothing is called, and chance moves it.
 # The row *no call* is clean. (100 pairs from 96 trials: *two_wishes* means two tools.)
-#
+
+# %% [markdown]
 # A colleague sees the two cloths and mends the description of `reason`: `wrong_item (something else was in the box)` becomes
 # `wrong_item (not what was ordered)`. Four words in brackets. Here is version 2, twice for each case. **Guess:** what changes
 # in the matrix?
@@ -411,6 +416,7 @@ def world_2():
     return tools_2, shop
 
 
+# %%
 settings_2 = {**settings, "world": world_2}
 second = run_trials(CASES, desk, trials=2, **settings_2)
 show(plot_confusion(confusion(second), title="Version 2 (simulated)"))
@@ -794,6 +800,46 @@ show(plot_pass_curves(CURVES))
 # 2026 to the leaderboard of [tau2-bench](https://github.com/sierra-research/tau2-bench). Other tasks, other tools: do not
 # compare the heights. Compare the **slopes**. A line that falls says *chance*: the same task passes today and fails tomorrow. A flat
 # one says *always the same tasks*: mend these. Ours is flat because most of its failures are rules that fail every time.
+
+# %% [markdown]
+# ## Many trials at half the price
+#
+# Steady figures need many trials, and nobody waits for them. For that providers take **batches**: many requests in one,
+# worked off when there is room. Anthropic's documentation (November 2026): half the price; most are done within an hour, and
+# what is not done after 24 expires.
+#
+# What comes back is the *first reply* of each conversation. No tool runs. **Guess** which of our 24 cases can go that way.
+
+# %%
+single = [case for case in CASES if len(case.said) == 1 and not case.expect.state]
+print(len(single), "of", len(CASES), "cases:", ", ".join(case.id for case in single))
+try:
+    run_batch(REFUNDS, desk, tools=tools, trials=1)
+except CourseKitError as error:
+    print(error)
+
+# %% [markdown]
+# The look-ups, what needs no call, and one attack. Wherever the ledger decides, a call must have run. So batches count what
+# is *chosen*, and say nothing of what is *done*. `run_batch` sends, waits, and judges:
+
+# %%
+from pathlib import Path
+from tempfile import mkdtemp
+
+file = Path(mkdtemp()) / "batch.jsonl"
+batched = run_batch(single, desk, tools=tools, trials=4, file=file, wait=0, progress=False)
+print(batched)
+same_cases = first.where(lambda record: record["case"] in [case.id for case in single])
+print(f"the same cases as whole runs: {same_cases.pass_hat_k(1):.2f}")
+print(file.read_text(encoding="utf-8")[:56], "…")
+
+# %% [markdown]
+# (Simulated. The seeds differ, so the rates may.) The file's first line is the id of a batch, written before anything is
+# waited for. If the evaluation is killed, the next one with the same file fetches that batch and does not pay twice. And
+# results come in any order: they are joined by name, never by place.
+
+# %% tags=["quiz"]
+quiz("10.7")
 
 # %% [markdown]
 # ## When it goes wrong
