@@ -1,15 +1,16 @@
 """Keep what went over the wire, and answer from it later without a network.
 
 A recording is a text file with one exchange a line: `{"request": {"method", "path", "body"}, "response": {"status",
-"headers", "body" or "text" (a stream), "ending"}}`. Keys and organisation ids never get into it. Who stands behind
-the client while it is recorded is `client.py`'s business.
+"headers", "body" or "text" (a stream), "ending"}}`. Keys and organisation ids never get into it, not even one that a
+model wrote in pieces: queries and most headers are left out, and what remains is searched. `read_recording` gives the
+exchanges, for a golden trace or a case. Who stands behind the client while it is recorded is `client.py`'s business.
 """
 
 import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,15 @@ from course_kit.errors import RecordingMismatch, SetupError
 if TYPE_CHECKING:
     import anthropic
 
-__all__ = ["Recorder", "Replay", "replaying_client", "watch"]
+__all__ = ["Recorder", "Replay", "read_recording", "replaying_client", "watch"]
 
 # Of the headers only these are kept; keys and organisations stand in others.
 _KEPT_HEADERS = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
 _SECRET_HEADERS = ("authorization", "x-api-key", "anthropic-organization-id", "anthropic-workspace-id")
+_SECRET_HEADERS += ("anthropic-user-profile-id", "proxy-authorization", "cookie", "set-cookie")
+# Of the environment, the values of these; a shorter one is a word that may stand in any text.
+_SECRET_NAMES = re.compile(r"(?i)(api_?key|auth_?token|access_?token|secret|password)$")
+_SHORTEST = 16
 _REMOVED = "[removed]"
 _NO_KEY = "not-a-key"  # what clients of the mock send
 
@@ -62,7 +67,7 @@ class Recorder:
         try:
             answer["body"] = json.loads(body)
         except ValueError:
-            answer["text"] = body.decode("utf-8", "surrogateescape")
+            answer["text"] = _whole_secrets(body.decode("utf-8", "surrogateescape"), secrets)
         answer["ending"] = ending
         sent = {"method": request.method, "path": request.url.path, "body": _json(request.content)}
         exchange = json.dumps({"request": sent, "response": answer}, ensure_ascii=False)
@@ -73,17 +78,69 @@ class Recorder:
             self._mode = "ab"
 
 
-def _scrub(text: str, secrets: list[str]) -> str:
+def _scrub(text: str, secrets: Sequence[str]) -> str:
     """A text without keys and organisation ids, known ones and those that look like one."""
-    known = [*secrets, os.environ.get("ANTHROPIC_API_KEY", ""), os.environ.get("ANTHROPIC_AUTH_TOKEN", "")]
-    for secret in known:
-        secret = secret.removeprefix("Bearer ").strip()
+    own = [os.environ.get("ANTHROPIC_API_KEY", ""), os.environ.get("ANTHROPIC_AUTH_TOKEN", "")]
+    own += [value for name, value in os.environ.items() if _SECRET_NAMES.search(name) and len(value) >= _SHORTEST]
+    for secret in sorted(
+        {secret.removeprefix("Bearer ").strip() for secret in (*secrets, *own)}, key=len, reverse=True
+    ):
         if len(secret) > 5 and secret != _NO_KEY:
-            text = text.replace(secret, _REMOVED)
-    text = re.sub(r"sk-ant-[\w-]+", _REMOVED, text)
+            text = text.replace(secret, _REMOVED).replace(json.dumps(secret, ensure_ascii=False)[1:-1], _REMOVED)
+    text = re.sub(r"sk-(?:ant|proj|svcacct)-[\w-]+", _REMOVED, text)
     text = re.sub(r'((?:organization|workspace)_(?:uu)?id\\?"\s*:\s*\\?")[^"\\]*', rf"\1{_REMOVED}", text)
     uuid = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     return re.sub(rf"(?i)(organi[sz]ation\W{{0,9}}(?:id\W{{0,4}})?){uuid}", rf"\1{_REMOVED}", text)
+
+
+def _whole_secrets(stream: str, secrets: Sequence[str]) -> str:
+    """A stream in which a secret that was cut into deltas stands in one piece, so that it can be found.
+
+    Every block that says a secret says all it has in its first delta, and nothing in the others.
+    """
+    lines = stream.split("\n")
+    said: dict[tuple[int, str], list[int]] = {}  # a block and the kind of its deltas → the lines that they stand in
+    deltas: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(lines):
+        if line.startswith("data:") and "content_block_delta" in line:
+            try:
+                event = json.loads(line[5:])
+                kind = next(name for name in ("text", "partial_json", "thinking") if name in event["delta"])
+            except (ValueError, KeyError, TypeError, StopIteration):
+                continue
+            said.setdefault((event["index"], kind), []).append(number)
+            deltas[number] = event
+    for (_, kind), numbers in said.items():
+        whole = "".join(deltas[number]["delta"][kind] for number in numbers)
+        clean = _scrub(whole, secrets)
+        for number in numbers if clean != whole else ():
+            deltas[number]["delta"][kind] = clean if number == numbers[0] else ""
+            lines[number] = "data: " + json.dumps(deltas[number], ensure_ascii=False)
+    return "\n".join(lines)
+
+
+def read_recording(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The exchanges of a recording, in the order they ended: `golden(read_recording("run.jsonl"))`."""
+    return list(_exchanges(Path(path)).values())
+
+
+def _exchanges(path: Path) -> dict[int, dict[str, Any]]:
+    """Line number → exchange."""
+    try:
+        lines = path.read_bytes().decode("utf-8", "surrogatepass").split("\n")
+    except (OSError, UnicodeDecodeError):
+        raise SetupError(f"There is no recording at {path}: make one with connect(record=...).") from None
+    found: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                exchange = json.loads(line)
+                exchange["request"]["path"], exchange["response"]["status"]
+            except (ValueError, TypeError, KeyError):
+                problem = f"Line {number} of {path.name} is not a recorded exchange"
+                raise SetupError(f"{problem}: record it again with connect(record=...).") from None
+            found[number] = exchange
+    return found
 
 
 def replaying_client(path: Path) -> "anthropic.Anthropic":
@@ -100,21 +157,8 @@ class Replay:
     """Answers each request with the first exchange, not yet used, that recorded the same request."""
 
     def __init__(self, path: Path):
-        try:
-            lines = path.read_bytes().decode("utf-8", "surrogatepass").split("\n")
-        except (OSError, UnicodeDecodeError):
-            raise SetupError(f"There is no recording at {path}: make one with connect(record=...).") from None
         self._name = path.name
-        self._left: dict[int, dict[str, Any]] = {}  # line number → exchange, in order
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    exchange = json.loads(line)
-                    exchange["request"]["path"], exchange["response"]["status"]
-                except (ValueError, TypeError, KeyError):
-                    problem = f"Line {number} of {path.name} is not a recorded exchange"
-                    raise SetupError(f"{problem}: record it again with connect(record=...).") from None
-                self._left[number] = exchange
+        self._left = _exchanges(path)
         self._size = len(self._left)
         self._lock = threading.Lock()
 

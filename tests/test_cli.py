@@ -1,6 +1,7 @@
 """The command line: what each command says and returns; the work behind it is tested with its own module."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,14 +33,24 @@ def test_version():
 def test_help_names_the_commands_and_imports_nothing_heavy():
     listed = course("--help").output.split("Commands:")[1]
     assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == [
+        "board",
         "build",
+        "bundle",
         "doctor",
+        "grade",
+        "hub",
+        "join",
         "lab",
+        "leave",
         "lint",
         "mock",
         "model",
         "progress",
+        "recall",
         "strict",
+        "teach",
+        "test",
+        "tracks",
     ]
     code = "import sys, course_kit.cli; print({'anthropic', 'nbformat', 'uvicorn', 'pydantic'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
@@ -94,22 +105,61 @@ def test_doctor_prints_the_table_and_returns_its_verdict(monkeypatch, ok, code):
 
 
 def test_progress_shows_each_lesson_and_reset_keeps_a_backup(workspace, monkeypatch):
-    from course_kit.classroom import checks, quiz
+    from course_kit.classroom import lessons
 
-    monkeypatch.setattr(quiz, "question_ids", lambda: ["00.1", "01.1", "01.2"])
-    monkeypatch.setattr(checks, "exercise_ids", lambda: ["1.1"])
+    monkeypatch.setattr(lessons, "question_ids", lambda: ["00.1", "01.1", "01.2"])
+    monkeypatch.setattr(lessons, "exercise_ids", lambda: ["1.1"])
     progress.record_answer("01.1", ["a"], True)
     progress.record_attempt("1.1", "passed", "passed")
     progress.record_lesson("01", "opened")
-    assert course("progress").output.splitlines() == [
-        "lesson   questions   exercises",
-        "00       0 of 1      0 of 0",
-        "01       1 of 2      1 of 1      opened",
-    ]
+    title = next(one.title for one in lessons.lessons() if one.number == "01")
+    shown = course("progress").output
+    assert re.search(rf"^◐ 01  {title} +\d+ +1 of 2 +1 of 1$", shown, re.MULTILINE)
+    assert f"\nNext: 01 · {title}, 1 question is open.\n" in shown
     result = course("progress", "reset")
     [backup] = workspace.glob("progress-backup-*.sqlite3")
-    assert result.output == f"Progress begins anew. What was there is kept in {backup}.\n"
-    assert course("progress").output.splitlines()[-1] == "01       0 of 2      0 of 1"
+    assert result.output == (
+        f"Progress begins anew. What was there is kept in {backup}; `course progress restore` brings it back.\n"
+    )
+    assert re.search(rf"^  01  {title} +\d+ +0 of 2 +0 of 1$", course("progress").output, re.MULTILINE)
+    assert course("progress", "reset").output == "There was nothing to forget.\n"
+
+
+def test_progress_restore_says_what_it_took_and_what_it_kept(workspace):
+    progress.record_answer("01.1", ["a"], True)
+    course("progress", "reset")
+    [backup] = workspace.glob("progress-backup-*.sqlite3")
+    assert course("progress", "restore").output == f"Progress is again what {backup.name} holds.\n"
+    assert progress.last_answer("01.1").right
+    result = course("progress", "restore", str(backup))
+    [kept] = set(workspace.glob("progress-backup-*.sqlite3")) - {backup}
+    assert result.output.splitlines()[1] == f"What was there until now is kept in {kept}."
+    missing = course("progress", "restore", "nothing.sqlite3")
+    assert (missing.exit_code, missing.stderr.count("\n")) == (1, 1)
+
+
+def test_progress_page_is_printed_and_written(workspace):
+    result = course("progress", "page", "1")
+    [page] = workspace.glob("done-01-*.html")
+    assert result.output.startswith("Lesson 01, ") and result.output.endswith(f"\nThe same as a page: {page}\n")
+    assert course("progress", "page", "77").stderr.startswith("There is no lesson '77'")
+
+
+def test_recall_asks_what_is_due_and_keeps_the_answers(monkeypatch):
+    from datetime import UTC, datetime
+
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "_now", lambda: datetime(2026, 1, 1, tzinfo=UTC))
+        progress.record_answer("01.1", ["b"], False)
+        progress.record_answer("01.2", ["b"], False)
+        progress.record_answer("01.3", ["b"], False)
+    result = CliRunner().invoke(main, ["recall", "--most", "2"], input="x\na\nq\n")
+    assert "Question 01.1 (choose one)" in result.output and "Question 01.2" in result.output
+    assert "has no option 'x'" in result.output and "01.3" not in result.output
+    assert result.output.splitlines()[-1] == "1 of 1 right. 2 questions are due again: course recall asks."
+    assert [(each.question_id, each.right) for each in progress.answers()[3:]] == [("01.1", True)]
+    ended = CliRunner().invoke(main, ["recall"], input="")
+    assert (ended.exit_code, ended.output.splitlines()[-1][:14]) == (0, "0 of 0 right. ")
 
 
 def test_mock_serves_a_seeded_simulated_model(monkeypatch):

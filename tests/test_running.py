@@ -85,8 +85,9 @@ def test_the_events_of_a_call_are_plain_json(run, timeout):
     add = tool(lambda a, b: a + b, name="add", input_schema={"type": "object"}, timeout=timeout)
     events = run([call(add, a=2, b=3), call(tool(look, timeout=timeout))])
     assert json.loads(json.dumps(events)) == events
-    seconds = [event.pop("seconds") for event in events if event["event"] == "result"]
-    assert all(isinstance(number, float) and 0 <= number < LONG for number in seconds)
+    results = [event for event in events if event["event"] == "result"]
+    assert all(0 <= event.pop("seconds") < LONG for event in results)
+    assert all(0 <= time.time() - event.pop("began") < LONG for event in results)
     assert events == [
         {"event": "started", "tool_use_id": "add", "input": {"a": 2, "b": 3}},
         {"event": "result", "result": {"type": "tool_result", "tool_use_id": "add", "content": "5"}},

@@ -854,6 +854,39 @@ def test_a_result_comes_back_from_mcp(content, failed):
     assert normal_form({"messages": [user([back])]}) == normal_form({"messages": [user([block])]})
 
 
+# Endings
+
+
+@pytest.mark.parametrize("shape", ["openai_chat", "openai_responses", "gemini"])
+@pytest.mark.parametrize(
+    ("ending", "paths"),
+    [
+        ({"stop_reason": "end_turn"}, set()),
+        ({"stop_reason": None}, set()),
+        ({"stop_reason": "pause_turn"}, {"stop_reason"}),
+        ({"stop_reason": "model_context_window_exceeded"}, {"stop_reason"}),
+        ({"stop_reason": "stop_sequence", "stop_sequence": "END"}, {"stop_sequence"}),
+        ({"stop_reason": "refusal", "stop_details": {"category": "bio"}}, {"stop_details.category"}),
+    ],
+)
+def test_an_ending_that_has_no_word_there_is_told(shape, ending, paths):
+    there = reply_to(shape, {"id": "msg_1", "content": [text("Hi.")], **ending})
+    assert {loss.path for loss in there.lost} == paths
+    if not paths:
+        assert reply_from(shape, there.value).value["stop_reason"] == (ending["stop_reason"] or reason_of_none(shape))
+
+
+def reason_of_none(shape):
+    """A reply that broke off is one that was cut, where the other side has a word for that alone."""
+    return "max_tokens" if shape == "openai_responses" else None
+
+
+def test_a_refusal_says_nothing_in_gemini():
+    refused = {"stop_reason": "refusal", "stop_details": {"explanation": "No."}, "content": []}
+    assert [loss.path for loss in reply_to("gemini", refused).lost] == ["stop_details.explanation"]
+    assert reply_to("openai_chat", refused).lost == ()
+
+
 # The table
 
 
@@ -868,6 +901,7 @@ def test_every_difference_has_a_cell_for_every_shape():
         "error flag",
         "parallel switch",
         "strict",
+        "deferred tools",
         "stop signal",
     }
     assert needed <= DIFFERENCES.keys()

@@ -1,5 +1,6 @@
 """Tool search in OpenAI's shape: every item is of the SDK's own types, and a round trip loses nothing."""
 
+import re
 from typing import Any
 
 import pytest
@@ -93,6 +94,18 @@ def test_a_search_is_two_items_and_comes_back_whole(name: str) -> None:
     assert call == {"id": "tsc_01A", "type": "tool_search_call", **shared, "arguments": arguments}
     assert output == {"id": "tso_01A", "type": "tool_search_output", **shared, "tools": tools}
     assert search_blocks_from(call, output, DEFERRED) == [ASKED, result(*names)]
+
+
+@pytest.mark.parametrize("given", [{}, {"id": None}, {"id": "tsc_a-b"}])
+def test_an_item_may_come_without_an_id(given: dict[str, str | None]) -> None:
+    """The SDK's types let it be left out; a client that keeps its own list of items does."""
+    call, output = search_items_to(ASKED, result("list_orders"), DEFERRED)
+    del call["id"]
+    asked, found = search_blocks_from({**call, **given}, output, DEFERRED)
+    assert re.fullmatch("srvtoolu_[0-9a-f]{24}", asked["id"]) and found["tool_use_id"] == asked["id"]
+    assert found["content"] == result("list_orders")["content"]
+    other, _ = search_blocks_from({**call, **given, "arguments": {"query": "parcels"}}, output, DEFERRED)
+    assert other["id"] != asked["id"]
 
 
 def test_an_error_loaded_nothing() -> None:

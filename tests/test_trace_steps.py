@@ -34,10 +34,10 @@ def result(id, content="5", **more):
 
 def test_a_step_with_its_call_field_by_field():
     events = [
-        reply(text("I add."), tool_use("toolu_1", "add", {"a": "2", "b": 3}), seconds=1.5),
+        reply(text("I add."), tool_use("toolu_1", "add", {"a": "2", "b": 3}), began=1796050000.25, seconds=1.5),
         {"event": "decision", "tool_use_id": "toolu_1", "decision": {"verdict": "edit"}},
         {"event": "started", "tool_use_id": "toolu_1", "input": {"a": 2, "b": 3}},
-        result("toolu_1", "é", seconds=0.2),
+        result("toolu_1", "é", began=1796050001.75, seconds=0.2),
         {"event": "stop", "reason": "max_iterations"},
     ]
     trace = Trace({**REQUEST, "tool_choice": {"type": "tool", "name": "add"}}, events)
@@ -55,6 +55,7 @@ def test_a_step_with_its_call_field_by_field():
             input_tokens=45,
             cached_tokens=30,
             output_tokens=7,
+            began=1796050000.25,
             latency=1.5,
             said="I add.",
             calls=(
@@ -69,6 +70,7 @@ def test_a_step_with_its_call_field_by_field():
                     retry=0,
                     starts=1,
                     results=1,
+                    began=1796050001.75,
                     latency=0.2,
                     result_bytes=2,
                     truncated=False,
@@ -145,7 +147,7 @@ def test_fr26_the_hash_sees_order_and_words_and_nothing_else():
 
 
 def test_equal_runs_share_their_id_whatever_they_took():
-    quick, slow = ([reply(stop="end_turn", seconds=seconds)] for seconds in (0.1, 9.9))
+    quick, slow = ([reply(stop="end_turn", began=1e9 + seconds, seconds=seconds)] for seconds in (0.1, 9.9))
     assert trace_id_of(Trace(REQUEST, quick)) == trace_id_of(Trace(REQUEST, slow))
     assert trace_id_of(Trace(REQUEST, quick)) != trace_id_of(Trace({**REQUEST, "model": "m-2"}, quick))
     assert len(trace_id_of(Trace(REQUEST, quick))) == 32

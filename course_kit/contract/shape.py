@@ -55,6 +55,7 @@ NOT_MODELLED = {
         "web_fetch_tool_result",
         "web_search_tool_result",
     ),
+    "blocks in results": ("browser_state",),
 }
 CALLERS = Literal["direct", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"]
 
@@ -150,7 +151,7 @@ class ToolReference(TypedDict):
 
 
 MEDIA = {"image": Media, "document": Media, "search_result": Media}
-ResultBlock = by_type({"text": Text, "tool_reference": ToolReference, **MEDIA}, ("browser_state",))
+ResultBlock = by_type({"text": Text, "tool_reference": ToolReference, **MEDIA}, NOT_MODELLED["blocks in results"])
 
 
 def text_or_blocks(block: Any) -> Any:

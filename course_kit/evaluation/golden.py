@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from course_kit.contract.messages import content_blocks, text_of
 from course_kit.contract.shapes import normal_form, reply_from, request_from
+from course_kit.contract.streaming import EventDecoder, StreamError, message_from_events
 from course_kit.errors import CourseKitError
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "diff_golden",
     "golden",
     "load_golden",
+    "parts_of",
 ]
 
 FORMAT = 1
@@ -95,13 +97,13 @@ def load_golden(path: str | Path) -> Golden:
 def golden(exchanges: Iterable[Any], **about: Any) -> Golden:
     """The golden trace of one conversation, from what went over the wire: `golden(mock.requests, name="refund")`.
 
-    Takes the exchanges of a `MockProvider`, or the lines of a recording of this course, as dicts. Requests that were
+    Takes the exchanges of a `MockProvider`, or those of a recording, `read_recording("run.jsonl")`. Requests that were
     refused or lost have no reply and are left out.
     """
     steps: list[dict[str, Any]] = []
     names: dict[str, str] = {}  # the id of a call → "call 1"
     for exchange in exchanges:
-        shape, body, reply = _parts(exchange)
+        shape, body, reply = parts_of(exchange)
         if reply is None:
             continue
         if body.get("previous_response_id"):
@@ -112,7 +114,7 @@ def golden(exchanges: Iterable[Any], **about: Any) -> Golden:
     return Golden(tuple(steps), about)
 
 
-def _parts(exchange: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
+def parts_of(exchange: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
     """The shape, the body and the reply, as a Messages reply, of one exchange."""
     recorded = isinstance(exchange, Mapping)
     sent = exchange["request"] if recorded else exchange
@@ -121,8 +123,18 @@ def _parts(exchange: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | N
     if not recorded:
         return shape or "anthropic", body, exchange.reply if shape else None
     answer = exchange["response"]
-    reply = answer.get("body") if shape and answer.get("status") == 200 else None
-    return shape or "anthropic", body, reply_from(shape, reply).value if shape and reply else None
+    if shape is None or answer.get("status") != 200 or answer.get("ending", "clean") != "clean":
+        return shape or "anthropic", body, None
+    reply = answer["body"] if "body" in answer else _told(answer["text"])
+    return shape, body, reply_from(shape, reply).value
+
+
+def _told(stream: str) -> Mapping[str, Any]:
+    """The message that a recorded stream told in pieces."""
+    try:
+        return message_from_events(EventDecoder().feed(stream.encode("utf-8", "surrogateescape")))
+    except StreamError as error:
+        raise GoldenError(f"A recorded stream cannot be read ({error}): record the run again.") from None
 
 
 def _step(

@@ -6,10 +6,10 @@ other providers bring their own function.
 
 import inspect
 import json
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from .timing import Watch, start_watch
 from .trace import Event
 
 __all__ = ["asker", "async_asker"]
@@ -20,11 +20,11 @@ def asker(client: Any) -> Callable[[dict[str, Any]], Event]:
     send = _sender(client)
 
     def ask(request: dict[str, Any]) -> Event:
-        begun = time.perf_counter()
+        watch = start_watch()
         try:
-            return _reply(send(request), begun)
+            return _reply(send(request), watch)
         except Exception as error:
-            return _lost(error)
+            return _lost(error, watch)
 
     return ask
 
@@ -34,12 +34,12 @@ def async_asker(client: Any) -> Callable[[dict[str, Any]], Awaitable[Event]]:
     send = _sender(client)
 
     async def ask(request: dict[str, Any]) -> Event:
-        begun = time.perf_counter()
+        watch = start_watch()
         try:
             message = send(request)
-            return _reply(await message if inspect.isawaitable(message) else message, begun)
+            return _reply(await message if inspect.isawaitable(message) else message, watch)
         except Exception as error:
-            return _lost(error)
+            return _lost(error, watch)
 
     return ask
 
@@ -52,7 +52,7 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
     raise TypeError(f"`client` is {type(client).__name__}: give an anthropic client or a function request -> message.")
 
 
-def _reply(message: Any, begun: float) -> Event:
+def _reply(message: Any, watch: Watch) -> Event:
     if inspect.iscoroutine(message):
         message.close()
         raise TypeError("This client is to be awaited: call `await run_agent_async(...)` instead of `run_agent(...)`.")
@@ -60,10 +60,10 @@ def _reply(message: Any, begun: float) -> Event:
         message = message.to_dict(mode="json")
     if not (isinstance(message, dict) and message.keys() >= {"content", "stop_reason"}):
         raise TypeError(f"The model's reply is {message!r:.80}: a message has `content` and `stop_reason`.")
-    return {"event": "reply", "message": message, "seconds": round(time.perf_counter() - begun, 4)}
+    return {"event": "reply", "message": message, **watch.read()}
 
 
-def _lost(error: Exception) -> Event:
+def _lost(error: Exception, watch: Watch) -> Event:
     """A reply that did not arrive whole is a cut turn. A refused request is not: its exception goes on."""
     import anthropic
     import httpx2
@@ -72,5 +72,5 @@ def _lost(error: Exception) -> Event:
     # and a body that ends too soon as JSON that cannot be read.
     lost = (anthropic.APIConnectionError, httpx2.TransportError, json.JSONDecodeError, UnicodeDecodeError)
     if isinstance(error, lost):
-        return {"event": "lost", "reason": f"{type(error).__name__}: {error}"}
+        return {"event": "lost", "reason": f"{type(error).__name__}: {error}", **watch.read()}
     raise error

@@ -6,8 +6,9 @@
 
 `spans_of` gives names and attributes as plain data and needs no library; `to_spans` hands them to a tracer. The
 conventions still change (their status is "development", November 2026); the names here are those of
-opentelemetry-semantic-conventions 0.66b2. What they have no name for stands under `course.`. A trace knows how long
-things took, where that was written down, and not when: the spans are laid one behind the other and end now.
+opentelemetry-semantic-conventions 0.66b2. What they have no name for stands under `course.`. A span stands where its
+event says that it began, so calls that ran together overlap, and a wait for a person is a gap. Where nobody wrote that
+down, as in older traces, a span is laid behind the one before it.
 """
 
 import json
@@ -21,7 +22,7 @@ from .trace_export import Inputs, rows
 
 __all__ = ["spans_of", "to_spans"]
 
-Span = dict[str, Any]  # name, kind, attributes, error, seconds, and below a run its `children`
+Span = dict[str, Any]  # name, kind, attributes, error, began (or None), seconds, and below a run its `children`
 
 
 def spans_of(trace: Trace, inputs: Inputs = "masked") -> Span:
@@ -42,14 +43,18 @@ def spans_of(trace: Trace, inputs: Inputs = "masked") -> Span:
         "course.trace_id": first.get("trace_id"),
         "course.stop": stop or last.get("stop_reason"),
     }
+    places = _places(children)
+    known = any(child["began"] is not None for child in children)
+    ends = [place + child["seconds"] for place, child in zip(places, children, strict=True)]
     return {"name": "invoke_agent", "kind": "INTERNAL", "attributes": _kept(about), "error": None,
-            "seconds": sum(child["seconds"] for child in children), "children": children}  # fmt: skip
+            "began": min(places) if known else None, "seconds": max(ends, default=0.0) - min(places, default=0.0),
+            "children": children}  # fmt: skip
 
 
 def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end: int | None = None) -> int:
     """Write the spans with an OpenTelemetry tracer, by default that of the program's own provider; how many there are.
 
-    `end` is when the run ended, in nanoseconds since 1970; without it, now.
+    `end` is when a run ended that does not say when it began, in nanoseconds since 1970; without it, now.
     """
     try:
         from opentelemetry import trace as otel
@@ -57,15 +62,30 @@ def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end
         raise SetupError("OpenTelemetry is not installed here: run `pip install opentelemetry-sdk`.") from None
     tracer = tracer or otel.get_tracer("course_kit")
     run = spans_of(trace, inputs)
-    at = (time.time_ns() if end is None else end) - _nanoseconds(run)
-    parent = _start(otel, tracer, run, at, None)
+    begun = run["began"]
+    moved = 0.0
+    if begun is None:
+        begun = moved = (time.time_ns() if end is None else end) / 1e9 - run["seconds"]
+    parent = _start(otel, tracer, run, begun, None)
     within = otel.set_span_in_context(parent)
-    for child in run["children"]:
-        span = _start(otel, tracer, child, at, within)
-        at += _nanoseconds(child)
-        span.end(end_time=at)
-    parent.end(end_time=at)
+    for child, place in zip(run["children"], _places(run["children"]), strict=True):
+        at = place + moved
+        _start(otel, tracer, child, at, within).end(end_time=_ns(at + child["seconds"]))
+    parent.end(end_time=_ns(begun + run["seconds"]))
     return 1 + len(run["children"])
+
+
+def _places(spans: list[Span]) -> list[float]:
+    """When each span began: as written down, else behind the one before; from 0 where no span says it."""
+    first = next((number for number, span in enumerate(spans) if span["began"] is not None), None)
+    at, found = 0.0, []
+    if first is not None:  # those ahead of it end where it begins
+        at = spans[first]["began"] - sum(span["seconds"] for span in spans[:first])
+    for span in spans:
+        at = at if span["began"] is None else span["began"]
+        found.append(at)
+        at += span["seconds"]
+    return found
 
 
 def _chat(trace: Trace, step: dict[str, Any], message: dict[str, Any]) -> Span:
@@ -90,7 +110,8 @@ def _chat(trace: Trace, step: dict[str, Any], message: dict[str, Any]) -> Span:
         "course.tool_choice": step["tool_choice"],
     }
     return {"name": f"chat {step['model'] or ''}".strip(), "kind": "CLIENT", "attributes": _kept(about),
-            "error": "the reply did not arrive whole" if lost else None, "seconds": step["latency"] or 0.0}  # fmt: skip
+            "error": "the reply did not arrive whole" if lost else None,
+            "began": step["began"], "seconds": step["latency"] or 0.0}  # fmt: skip
 
 
 def _tool(call: dict[str, Any]) -> Span:
@@ -109,20 +130,21 @@ def _tool(call: dict[str, Any]) -> Span:
         "course.decision": call["decision"],
     }
     return {"name": f"execute_tool {call['tool']}", "kind": "INTERNAL", "attributes": _kept(about),
-            "error": call["failure"], "seconds": call["latency"] or 0.0}  # fmt: skip
+            "error": call["failure"], "began": call["began"], "seconds": call["latency"] or 0.0}  # fmt: skip
 
 
 def _kept(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 
-def _start(otel: Any, tracer: Any, span: Span, at: int, within: Any) -> Any:
-    kind = otel.SpanKind[span["kind"]]
-    started = tracer.start_span(span["name"], context=within, kind=kind, attributes=span["attributes"], start_time=at)
+def _start(otel: Any, tracer: Any, span: Span, at: float, within: Any) -> Any:
+    about = {"kind": otel.SpanKind[span["kind"]], "attributes": span["attributes"], "start_time": _ns(at)}
+    started = tracer.start_span(span["name"], context=within, **about)
     if span["error"]:
         started.set_status(otel.Status(otel.StatusCode.ERROR, span["error"]))
     return started
 
 
-def _nanoseconds(span: Span) -> int:
-    return round(span["seconds"] * 1e9)
+def _ns(seconds: float) -> int:
+    """Nanoseconds; a clock's float is no finer than microseconds, so neither is this."""
+    return round(seconds * 1e6) * 1000

@@ -17,6 +17,7 @@ from course_kit.contract.messages import content_blocks, tool_use_blocks
 from course_kit.contract.schema import check_tool_input
 
 from .failures import failing_turns
+from .timing import TIMES
 from .trace import Event, Trace, text_of_result, tokens_of
 
 __all__ = ["CallRow", "Step", "steps_of", "tools_hash", "trace_id_of"]
@@ -35,6 +36,7 @@ class CallRow:
     `failure`           the code of the failure; `"ERROR"` where only `is_error` is known
     `retry`             how many turns in a row this tool had failed before
     `starts`, `results` how often the call began and was answered: one each is right
+    `began`, `latency`  when it began, in seconds since 1970, and how many seconds it took
     `decision`          what a person said: `"allow"`, `"deny"`, `"edit"` or `"wait"`
     """
 
@@ -48,6 +50,7 @@ class CallRow:
     retry: int = 0
     starts: int = 0
     results: int = 0
+    began: float | None = None
     latency: float | None = None
     result_bytes: int | None = None
     truncated: bool = False
@@ -71,6 +74,7 @@ class Step:
     input_tokens: int
     cached_tokens: int
     output_tokens: int
+    began: float | None = None
     latency: float | None = None
     said: str = ""
     calls: tuple[CallRow, ...] = field(default=())
@@ -93,7 +97,7 @@ def tools_hash(tools: Iterable[Mapping[str, Any]] | None) -> str | None:
 
 def trace_id_of(trace: Trace) -> str:
     """32 hexadecimal digits that follow from what happened, not from when: two equal runs share them."""
-    timeless = [{key: value for key, value in event.items() if key != "seconds"} for event in trace.events]
+    timeless = [{key: value for key, value in event.items() if key not in TIMES} for event in trace.events]
     return _digest([trace.request, timeless])[:32]
 
 
@@ -128,6 +132,7 @@ def _step(trace: Trace, trace_id: str, number: int, start: int, events: list[Eve
         input_tokens=tokens_of(message, "input"),
         cached_tokens=usage.get("cache_read_input_tokens") or 0,
         output_tokens=tokens_of(message, "output"),
+        began=asked.get("began"),
         latency=asked.get("seconds"),
         said="\n".join(block["text"] for block in content_blocks(message) if block.get("type") == "text")
         if message
@@ -162,6 +167,7 @@ def _call(
         retry=before.get(call["name"], 0),
         starts=len(starts),
         results=len(answers),
+        began=last.get("began"),
         latency=last.get("seconds"),
         result_bytes=len(text.encode("utf-8", "replace")) if text is not None else None,
         truncated=bool(last.get("truncated") or (text and LEFT_OUT.search(text))),

@@ -11,18 +11,18 @@ from typing import Any
 from course_kit.contract.rules import Found, Rule, Violation, rule, said
 from course_kit.contract.strict import strict_refusals
 
-__all__ = ["CHAT_RULES", "RESPONSES_RULES", "first_openai_violation"]
+__all__ = ["CHAT_KEYS", "CHAT_RULES", "RESPONSES_KEYS", "RESPONSES_RULES", "first_openai_violation"]
 
 Body = Mapping[str, Any]
 
-_CHAT_KEYS = frozenset(
+CHAT_KEYS = frozenset(
     "messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
     "max_tokens metadata modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key "
     "prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier "
     "stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
     "web_search_options".split()
 )
-_RESPONSES_KEYS = frozenset(
+RESPONSES_KEYS = frozenset(
     "access_programs background background_options context_management conversation image include input instructions "
     "max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt "
     "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store "
@@ -58,14 +58,14 @@ def model_named(body: Body) -> Iterator[Found]:
 @rule("reported", "quoted in unrelated reports, 2024-10 to 2026-06")
 def chat_argument_known(body: Body) -> Iterator[Found]:
     """Chat Completions refuses keys that it does not know."""
-    for key in body.keys() - _CHAT_KEYS:
+    for key in body.keys() - CHAT_KEYS:
         yield said("", f"Unrecognized request argument supplied: {key}")
 
 
 @rule("reported", "quoted in a report, 2025-06", error_code="unknown_parameter")
 def responses_parameter_known(body: Body) -> Iterator[Found]:
     """Responses refuses keys that it does not know."""
-    for key in body.keys() - _RESPONSES_KEYS:
+    for key in body.keys() - RESPONSES_KEYS:
         yield said(key, f"Unknown parameter: '{key}'.")
 
 

@@ -12,7 +12,7 @@
 # - **read** a confusion matrix and figures by layer,
 # - **tell** whether a difference between two versions is more than noise.
 #
-# About 90 minutes, in two sittings of 45: the place to stop is marked. Lessons 01, 02 and 04 are enough beforehand.
+# About 95 minutes, in two sittings: the place to stop is marked. Lessons 01, 02 and 04 are enough beforehand.
 
 # %% tags=["setup"]
 from course_kit import MockProvider, Simulated, desk_tools, loop_agent, open_shop, quiz, run_batch, run_trials, show
@@ -507,7 +507,7 @@ print(f"9 of 10: a rate from {low:.0%} to {high:.0%}. Three in a row: from {low*
 # until one passes: pass@k. A search may be repeated. **What cannot be undone is judged by pass^k**: each of the next
 # customers is paid once.
 #
-# Try it: how many of 20 trials must pass for a pass^5 of 70 %? (Move the sliders; without a mouse, `.set(passed=18)`.)
+# Try it: how many of 20 trials must pass for a pass^5 of 70 %? (Change the numbers; in a script, `.set(passed=18)`.)
 
 # %%
 from course_kit.classroom.trials import trials_and_k

@@ -244,7 +244,7 @@ class Barrier:
         batch_of = {place: number for number, batch in enumerate(_batches(turn)) for place in batch}
         rooms = {number: min(limit, len(batch)) for number, batch in enumerate(_batches(turn))}
         full = {number: threading.Event() for number in rooms}
-        lock, running, ended = threading.Lock(), [], []
+        lock, running, ended = threading.Lock(), list[Any](), list[Any]()
         log: list[dict[str, Any]] = []
         alone: list[int] = []
         raised: list[Exception] = []

@@ -177,7 +177,7 @@ def _may_run(call: dict[str, Any], answers: dict[str, Any]) -> bool:
     return answer is True or answer == "change"
 
 
-def _judge_results(about: str, calls: list, allowed: list, answers: Any, results: Any) -> None:
+def _judge_results(about: str, calls: list[Any], allowed: list[Any], answers: Any, results: Any) -> None:
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
         raise Incorrect(f"With {about}, return a list of tool_result blocks; you returned {_short(results)}.")
     ids = [one.get("tool_use_id") for one in results]
@@ -475,7 +475,7 @@ class SixtyTools:
         if seen["reasons"]:
             raise Incorrect(f"{seen['reasons'][0]!r} is none of the four reasons: {', '.join(REASONS)}.")
         for name in case["calls"]:
-            right, why = MUST.get(name, MAY.get(name)), seen["asked"].get(name)
+            right, why = MUST.get(name) or MAY.get(name) or (), seen["asked"].get(name)
             if name in MUST and why is None:
                 raise Incorrect(f"`{name}` was called and asked nobody: it {WHAT_HAPPENED[right[0]]}.")
             if right and why not in (None, *right):

@@ -15,6 +15,7 @@ from .common import (
     as_image,
     check_keys,
     data_url,
+    ending_lost,
     input_of,
     legal_names,
     marked,
@@ -236,8 +237,7 @@ def chat_reply_to(
     details["prompt_tokens_details"] = {"cached_tokens": cached, "cache_write_tokens": kept}
     thought = (usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0
     details["completion_tokens_details"] = {"reasoning_tokens": thought}
-    if message.get("stop_sequence"):
-        notes.lose("stop_sequence", "which stop sequence was met is not told there")
+    ending_lost(message, FINISH_REASONS.values(), notes)
     finish = None if reason is None else _REASONS.get(reason, "stop")
     wanted = (request or {}).get("tool_choice")
     if finish == "tool_calls" and isinstance(wanted, Mapping) and wanted.get("type") == "function":

@@ -16,7 +16,17 @@ from ..schema import NotJSON, parse_json
 
 __all__ = [
     *("Converted", "Lost", "Notes", "FOREIGN_THINKING", "arguments_text", "as_image", "check_keys", "compact"),
-    *("data_url", "foreign_thinking", "input_of", "legal_name", "legal_names", "marked", "normal_form", "short_id"),
+    *(
+        "data_url",
+        "ending_lost",
+        "foreign_thinking",
+        "input_of",
+        "legal_name",
+        "legal_names",
+        "marked",
+        "normal_form",
+        "short_id",
+    ),
     *("texts_only", "unmarked", "usage_of"),
 ]
 
@@ -48,7 +58,7 @@ class Notes(list[Lost]):
     """The losses of one conversion, as they are met."""
 
     def lose(self, path: str, why: str) -> None:
-        self.append(Lost(path, why))
+        self.append(Lost(path.lstrip("."), why))
 
     def converted(self, value: Any, names: Mapping[str, str] | None = None) -> Converted:
         return Converted(value, tuple(self), names or {})
@@ -110,13 +120,13 @@ def unmarked(said: str) -> tuple[str, bool]:
 
 def texts_only(blocks: Iterable[Block], path: str, notes: Notes) -> list[str]:
     """The texts of a result, for a shape that carries nothing else in one; what is left out is said in its place."""
-    texts = []
+    texts, place = [], path if path == "system" else f"{path}.content"  # a system prompt is a list of blocks itself
     for index, block in enumerate(blocks):
         if block["type"] == "text":
-            check_keys(block, ("type", "text"), f"{path}.content.{index}", notes)
+            check_keys(block, ("type", "text"), f"{place}.{index}", notes)
             texts.append(block["text"])
         else:
-            notes.lose(f"{path}.content.{index}", f"a result there holds text only, not `{block['type']}`")
+            notes.lose(f"{place}.{index}", f"a result there holds text only, not `{block['type']}`")
             texts.append(f"(A block of type {block['type']} was left out here.)")
     return texts
 
@@ -194,6 +204,19 @@ def usage_of(given: int, written: int, cached: int = 0, kept: int = 0, thought: 
     }
 
 
+def ending_lost(message: Mapping[str, Any], told: Iterable[str], notes: Notes, *, explained: bool = True) -> None:
+    """Note what of a reply's ending the other side has no word for; `told` are the stop reasons that come back."""
+    reason, details = message.get("stop_reason"), message.get("stop_details") or {}
+    if message.get("stop_sequence"):
+        notes.lose("stop_sequence", "which stop sequence was met is not told there")
+    elif reason is not None and reason not in told:
+        notes.lose("stop_reason", f"there is no such ending as `{reason}`")
+    if details.get("category"):
+        notes.lose("stop_details.category", "why a reply was refused has no field there")
+    if details.get("explanation") and not explained:
+        notes.lose("stop_details.explanation", "a refusal says nothing there")
+
+
 # What counts as the same.
 
 
@@ -206,14 +229,22 @@ def normal_form(request: Mapping[str, Any]) -> dict[str, Any]:
     for message in request.get("messages") or ():
         blocks = [_normal_block(block) for block in content_blocks(message)]
         turns += [{"role": message["role"], "content": blocks}] if blocks else []
-    form = {key: value for key, value in request.items() if value not in (None, [], "", False)}
+    form = {key: value for key, value in request.items() if value not in (None, [], {}, "", False)}
+    if "tools" in form:
+        form["tools"] = [_normal_tool(tool) for tool in form["tools"]]
     if "system" in form:
         form["system"] = content_blocks({"content": form["system"]})
     return {**form, "messages": merge_turns(turns)}
 
 
+def _normal_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A definition without what says nothing: an empty description, `strict: false`, `type: "custom"`."""
+    said = {key: value for key, value in tool.items() if key == "input_schema" or value not in (None, [], "", False)}
+    return {key: value for key, value in said.items() if (key, value) != ("type", "custom")}
+
+
 def _normal_block(block: Block) -> Block:
-    if block["type"] == "tool_use" and block.get("caller") == {"type": "direct"}:
+    if block["type"] in ("tool_use", "server_tool_use") and block.get("caller") == {"type": "direct"}:
         return {key: value for key, value in block.items() if key != "caller"}
     if block["type"] == "tool_result":
         kept = {key: block[key] for key in block if key not in ("content", "is_error")}

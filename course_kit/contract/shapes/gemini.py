@@ -16,6 +16,7 @@ from .common import (
     as_image,
     check_keys,
     compact,
+    ending_lost,
     foreign_thinking,
     legal_names,
     texts_only,
@@ -36,6 +37,8 @@ def gemini_request_to(request: Mapping[str, Any]) -> Converted:
     names = legal_names(names_in(request), notes)
     known = ["model", "max_tokens", "messages", "system", "tools", "tool_choice", "stop_sequences", "stream"]
     check_keys(request, known, "", notes)
+    if request.get("stream"):
+        notes.lose("stream", "whether to stream is said in the address: streamGenerateContent")
     body: dict[str, Any] = {"model": request["model"], "contents": []}
     if request.get("system"):
         said = texts_only(content_blocks({"content": request["system"]}), "system", notes)
@@ -209,6 +212,9 @@ def gemini_reply_to(message: Mapping[str, Any]) -> Converted:
     reason = {"max_tokens": "MAX_TOKENS", "refusal": "SAFETY", None: None}.get(message.get("stop_reason"), "STOP")
     usage = message.get("usage") or {}
     cached, kept = (usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation"))
+    ending_lost(message, ("end_turn", "tool_use", "max_tokens", "refusal"), notes, explained=False)
+    if kept:
+        notes.lose("usage.cache_creation_input_tokens", "what was written to a cache is not counted by itself")
     given = (usage.get("input_tokens") or 0) + cached + kept
     thought = (usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0
     counts = {

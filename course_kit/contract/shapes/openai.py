@@ -5,7 +5,7 @@ from typing import Any
 
 from ..messages import content_blocks
 from ..strict import strict_refusals
-from .common import Notes
+from .common import Notes, check_keys
 from .search import is_search, tools_without_search
 from .tools import definition_from, definition_to
 
@@ -25,6 +25,7 @@ def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], n
     tools, choice = [], request.get("tool_choice") or {}
     for index, tool in enumerate(request.get("tools") or ()):
         if shape == "openai_responses" and is_search(tool):
+            check_keys(tool, ("type", "name"), f"tools.{index}", notes)
             if tool["type"].startswith("tool_search_tool_regex"):
                 notes.lose(f"tools.{index}", "how a search ranks is that provider's choice")
             tools.insert(0, {"type": "tool_search"})
@@ -45,6 +46,8 @@ def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], n
         words = {"auto": "auto", "any": "required", "none": "none"}
         if tools:
             fields["tool_choice"] = words.get(choice["type"], named)
+        else:
+            notes.lose("tool_choice", "without tools there is nothing to choose")
         if choice.get("disable_parallel_tool_use") and tools:  # without tools, the switch is answered 400
             fields["parallel_tool_calls"] = False
     return fields

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages import Block, content_blocks
-from .common import Converted, Notes, arguments_text, foreign_thinking, usage_of
+from .common import Converted, Notes, arguments_text, ending_lost, foreign_thinking, usage_of
 from .responses_request import SHAPE, blocks_of, named_there, parts_from, with_outputs
 from .search import search_items_to, searches, tools_without_search
 
@@ -57,8 +57,7 @@ def responses_reply_to(
     elif reason == "refusal":
         cut = True
     why = {"refusal": "content_filter"}.get(reason, "max_output_tokens") if cut else None
-    if message.get("stop_sequence"):
-        notes.lose("stop_sequence", "there are no stop sequences")
+    ending_lost(message, ("end_turn", "tool_use", *INCOMPLETE_REASONS.values()), notes)
     usage = message.get("usage") or {}
     cached, kept = (usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation"))
     given, written = (usage.get("input_tokens") or 0) + cached + kept, usage.get("output_tokens") or 0

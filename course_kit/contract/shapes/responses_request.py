@@ -36,6 +36,7 @@ from .search import (
 )
 
 __all__ = [
+    "ITEMS",
     "SHAPE",
     "blocks_of",
     "named_there",
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 SHAPE = "openai_responses"
+# The items that have a counterpart; any other is that provider's alone.
+ITEMS = ("message", "function_call", "function_call_output", "reasoning", "tool_search_call", "tool_search_output")
 
 
 def responses_request_to(request: Mapping[str, Any]) -> Converted:

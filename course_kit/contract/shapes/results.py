@@ -14,7 +14,7 @@ from course_kit.errors import ToolError
 from ..messages import Block, content_blocks, text, text_of
 from .common import Converted, Notes, check_keys, compact
 
-__all__ = ["API_CODES", "RPC_CODES", "api_error", "mcp_result_from", "mcp_result_to", "result_error"]
+__all__ = ["API_CODES", "CONTENTS", "RPC_CODES", "api_error", "mcp_result_from", "mcp_result_to", "result_error"]
 
 # A status of HTTP, what it means here, and whether the same request may succeed later.
 API_CODES: dict[int, tuple[str, bool]] = {
@@ -42,6 +42,9 @@ RPC_CODES: dict[int, tuple[str, bool]] = {
     -32000: ("CONNECTION_CLOSED", True),
     -32001: ("TIMEOUT", True),
 }
+
+# The kinds of content of an MCP result that become blocks; in place of any other stands a text that says so.
+CONTENTS = ("text", "image", "resource_link", "resource")
 
 
 def api_error(shape: str, status: int, body: Any) -> ToolError:

@@ -10,10 +10,13 @@ client. Items and fields as in the types of the `openai` SDK 3.57; what a search
 agents library describes it.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..messages import Block
+from .common import compact
 
 __all__ = [
     *("Deferred", "is_search", "name_here", "namespace_of", "search_blocks_from", "search_items_to"),
@@ -130,7 +133,10 @@ def _loaded(result: Block, deferred: Deferred) -> list[dict[str, Any]]:
 
 def search_blocks_from(call: Mapping[str, Any], output: Mapping[str, Any], deferred: Deferred) -> list[Block]:
     """The two items of a search as the blocks of the Messages API, with references to the tools of this request."""
-    id = "srvtoolu_" + str(call["id"]).partition("_")[2]
+    tail = str(call.get("id") or "").partition("_")[2]
+    if not re.fullmatch("[a-zA-Z0-9_]+", tail):  # an item may come without an id; equal ones get the same
+        tail = sha256(compact([call, output]).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    id = f"srvtoolu_{tail}"
     arguments = call.get("arguments")
     query = arguments.get("query") if isinstance(arguments, Mapping) else None
     found = [{"type": "tool_reference", "tool_name": name} for name in _named(output, deferred)]

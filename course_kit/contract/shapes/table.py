@@ -75,6 +75,13 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
         "mode `VALIDATED` (uncertain)",
         "none: the server checks",
     ),
+    "deferred tools": (
+        "`defer_loading`, and a search tool",
+        "none",
+        "`defer_loading`, `namespace`, `tool_search`",
+        "none",
+        "none: the list comes in pages",
+    ),
     "stop signal": (
         '`stop_reason: "tool_use"`',
         '`finish_reason: "tool_calls"`; `"stop"` where `tool_choice` names the function (as reported)',

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from .common import Converted, Notes, check_keys
 
-__all__ = ["Definition", "Effect", "definition_from", "definition_to"]
+__all__ = ["Definition", "Effect", "FIELDS", "HINTS", "definition_from", "definition_to"]
 
 Effect = Literal["read", "write", "irreversible"]
 NO_INPUT = {"type": "object", "properties": {}}
@@ -51,7 +51,7 @@ class Definition:
 
 
 # Fields that a shape carries, and under which name. What is not named here is lost on the way, and told.
-_FIELDS: dict[str, dict[str, str]] = {
+FIELDS: dict[str, dict[str, str]] = {
     "anthropic": {
         "name": "name",
         "description": "description",
@@ -78,6 +78,8 @@ _FIELDS: dict[str, dict[str, str]] = {
         "output_schema": "outputSchema",
     },
 }
+# What an MCP server says about a tool of its own, as far as it means something here.
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint")
 _WHY = {
     "effect": "what a call does to the world stays on this side",
     "idempotent": "whether a call may be made twice stays on this side",
@@ -138,16 +140,16 @@ def definition_from(shape: str, entry: Mapping[str, Any], *, trust_annotations: 
         read, destroys = annotations.get("readOnlyHint", False), annotations.get("destructiveHint", True)
         values["effect"] = "read" if read else "irreversible" if destroys else "write"
         values["idempotent"] = bool(annotations.get("idempotentHint", False))
-        check_keys(annotations, ("readOnlyHint", "destructiveHint", "idempotentHint"), "annotations", notes)
+        check_keys(annotations, HINTS, "annotations", notes)
     elif annotations:
         notes.lose("annotations", "hints of the server about itself, which count only when you say so")
     return notes.converted(Definition(**values))
 
 
 def _fields(shape: str) -> dict[str, str]:
-    if shape not in _FIELDS:
-        raise ValueError(f"{shape!r} is no shape: give one of {', '.join(_FIELDS)}.")
-    return _FIELDS[shape]
+    if shape not in FIELDS:
+        raise ValueError(f"{shape!r} is no shape: give one of {', '.join(FIELDS)}.")
+    return FIELDS[shape]
 
 
 def _lower_types(schema: Any) -> Any:
