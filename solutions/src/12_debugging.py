@@ -27,7 +27,7 @@ traces = broken_traces()
 # The causes are the keys of `CAUSES`. Two of the twelve are not needed, and each of the others is needed once.
 #
 # *0 from the cache* stands in all ten. In nine of them the requests are short, and nothing was ever put into the cache: there
-# the zero means nothing.
+# the zero means nothing. The tenth, T10, has a run from a better day beside it: `look(traces["T10"].good)`.
 #
 # A trace in three ways: `print(traces["T01"])`, `look(traces["T01"])`, `trace_stepper(traces["T01"])`. Here is the first:
 
