@@ -97,8 +97,8 @@ reply.stop_reason
 
 
 # %%
-def first(reply, type):
-    return next(block for block in reply.content if block.type == type)
+def first(reply, kind):
+    return next(block for block in reply.content if block.type == kind)
 
 
 tool_use = first(reply, "tool_use")
@@ -139,12 +139,12 @@ receipt
 # %% [markdown]
 # ## Step 4: send back both turns
 #
-# The API keeps nothing between two requests. So the second request repeats everything: the user's message, the
-# assistant's turn **unchanged**, and a new user turn that holds the `tool_result`. The result is tied to the call by
-# `tool_use_id`.
+# The API keeps nothing between two requests. So the second request repeats everything: the user's turn, the
+# assistant's turn **unchanged**, and a new user turn that holds the `tool_result`. (A **turn** is one message of the
+# list.) The result is tied to the call by `tool_use_id`.
 #
-# A result's `content` is a string, or a list of blocks; it may even be empty. Make JSON with a library, never with
-# `str()`, and leave letters as they are: `ensure_ascii=False`.
+# A result's `content` is a string or a list of blocks; it may be empty. Make JSON with a library, never with `str()`,
+# and leave letters as they are: `ensure_ascii=False`.
 
 # %%
 turn = {"role": "assistant", "content": reply.to_dict()["content"]}
@@ -161,7 +161,7 @@ final.stop_reason
 # %% [markdown]
 # ## Step 5: the model goes on
 #
-# `"end_turn"`: it has said what it wanted to say. Had it written `"tool_use"` again, you would be back at step 3.
+# `"end_turn"`: it has said what it wanted to say. Had it stopped with `"tool_use"` again, you would be back at step 3.
 
 # %%
 print(first(final, "text").text)
@@ -273,8 +273,8 @@ quiz("01.3")
 # ## `stop_reason` is the first thing to read
 #
 # Not the text, not the blocks: why did the model stop? The answer decides what a program may do. It also says where to
-# look when something is wrong. `end_turn` without a call: the model did not choose your tool. `tool_use`: it did, and
-# what failed is your code.
+# look when something is wrong. `end_turn` without a call: the model did not choose your tool. `tool_use`: it chose
+# one. Look at the call it wrote, then at what your code made of it.
 
 # %% tags=["item-01.4"]
 from course_kit import STOP_REASONS
@@ -285,10 +285,11 @@ for reason, action in STOP_REASONS.items():
 # %% [markdown]
 # These are the values of the SDK 2.14 (November 2026). New ones will come: treat an unknown value as the end of the
 # turn, and log it. `pause_turn` concerns tools that the provider runs itself, such as its web search: lesson 07.
-#
-# Two of them are dangerous, because the reply looks complete. Here a model wants to leave a note in the ledger, and the
-# reply is cut by a small `max_tokens` in the middle of it. (`MockProvider` takes a list of replies and plays them.)
-# **Guess first:** is `input` broken? Does it still fit the schema?
+
+# %% [markdown]
+# Some are dangerous, because the reply looks complete. Here a model wants to leave a note in the ledger, and a small
+# `max_tokens` cuts the reply in the middle of it. (`MockProvider` takes a list of replies and plays them.) **Guess
+# first:** is `input` broken? Does it still fit the schema?
 
 # %%
 from course_kit import MockProvider, call
@@ -315,8 +316,8 @@ declined = strict.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=to
 print(declined.stop_reason, first(declined, "tool_use").input)
 
 # %% [markdown]
-# **Calls of a turn that ended in `max_tokens` or `refusal` are never run**, whole or not. After a cut, ask again with more
-# room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the user.
+# **Calls are run after `tool_use`, and after no other stop reason**, however whole they look. After a cut, ask again with
+# more room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the user.
 
 # %% tags=["quiz"]
 quiz("01.4")
@@ -372,7 +373,8 @@ print(first(reply, "text").text)
 # `ask` sends a request with the client. `Loop` is worth an evening with `course_kit/harness/loop.py`.
 #
 # Tools are now Python functions: `desk_tools` gives the shop's six. A refund cannot be undone, so `run_agent` wants
-# somebody to allow it. Here that is a function that always says yes; lesson 06 puts a person in its place.
+# somebody to allow it. Here that is a function that always says yes; lesson 06 puts a person in its place. The run keeps
+# a log, its **trace**: one line for each thing that happened.
 
 # %%
 from course_kit import desk_tools, run_agent
@@ -412,24 +414,32 @@ quiz("01.7")
 
 
 # %% tags=["item-01.7"]
-def walk(run, meant):
-    """Print the stations of a run's first call, up to the first that does not hold."""
-    declared = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
+def stations(run, meant):
+    """The stations of a run's first call, and whether each holds; read until one does not."""
+    schemas = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
+    yield "definition → request   the tool you meant is in `tools`", meant in schemas
     reply = run.trace.events[0]["message"]
-    result = next(event["result"] for event in run.trace.events if event["event"] == "result")
-    call = next(block for block in reply["content"] if block["type"] == "tool_use")
+    yield "request → reply        it stopped with `tool_use`", reply["stop_reason"] == "tool_use"
+    tool_use = next(block for block in reply["content"] if block["type"] == "tool_use")
+    yield "reply → input          it calls the tool you meant", tool_use["name"] == meant
+    schema = jsonschema.Draft202012Validator(schemas[meant])
+    yield "input → checked input  the input fits", schema.is_valid(tool_use["input"])
     paid = [row["amount_cents"] for row in shop.ledger("ORD-20260917")]
-    for station, holds in (
-        ("definition → request   the tool you meant is in `tools`", lambda: meant in declared),
-        ("request → reply        it stopped with `tool_use`", lambda: reply["stop_reason"] == "tool_use"),
-        ("reply → input          it calls a tool you declared", lambda: call["name"] in declared),
-        ("input → checked input  the input fits", lambda: jsonschema.validate(call["input"], declared[meant]) is None),
-        ("checked input → run    your code ran once, with this input", lambda: paid == [call["input"]["amount_cents"]]),
-        ("run → result           under the call's id, no error", lambda: not result.get("is_error")),
-        ("result → final text    the model says what happened", lambda: "1999" in run.text),
-    ):
-        print("✓" if holds() else "✗", station)
-        if not holds():
+    yield "checked input → run    your code ran once, with this input", paid == [tool_use["input"]["amount_cents"]]
+    result = next(event["result"] for event in run.trace.events if event["event"] == "result")
+    yield "run → result           under the call's id, no error", not result.get("is_error")
+    yield "result → final text    the model says what happened", "1999" in run.text
+
+
+# %% [markdown]
+# Each line is worked out only when the one above it holds. Here is the good day:
+
+
+# %%
+def walk(run, meant):
+    for station, holds in stations(run, meant):
+        print("✓" if holds else "✗", station)
+        if not holds:
             break
 
 
@@ -444,7 +454,8 @@ walk(run, meant="refund_order")
 walk(bad_run, meant="refund_order")
 
 # %% [markdown]
-# The model wrote a name that nobody declared. Not your code, not the result: look at the definitions it chose from.
+# The model wrote a name that nobody declared. So the fault is neither in your code nor in a result: look at the
+# definitions that it chose from.
 #
 # **A good place to stop for today.** The [exercises](../exercises/01_round_trip.ipynb) 1.1 and 1.2 need no more than
 # this. What follows are the switches and the bill.
@@ -508,9 +519,8 @@ quiz("01.5")
 # %% [markdown]
 # ### Thinking goes back untouched
 #
-# Those models also think before they answer. Their turn begins with a `thinking` block, which carries a signature, and
-# here "unchanged" is enforced. (Normally the block's text comes back empty; `display` asks for a summary.) Edit one
-# sentence of it:
+# Those models also think before they answer. Their turn begins with a `thinking` block, which carries a signature.
+# (Normally its text comes back empty; `display` asks for a summary.)
 
 # %%
 thought = client.messages.create(
@@ -521,6 +531,13 @@ thought = client.messages.create(
     thinking={"type": "adaptive", "display": "summarized"},
 )
 thinking, wanted = first(thought, "thinking").to_dict(), first(thought, "tool_use").to_dict()
+print(json.dumps(thinking, indent=2))
+
+# %% [markdown]
+# (The simulated model's thoughts are its reasons, as in lesson 00.) Here "unchanged" is enforced. The block as it came,
+# and then with its text edited:
+
+# %%
 answer = user({**tool_result, "tool_use_id": wanted["id"]})
 send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
 
@@ -552,8 +569,7 @@ for number in (0, 1, 5, 20):
 # four thousand, before anybody has said anything.
 #
 # The API keeps nothing, so a conversation of eight turns sends them eight times. A marker, `cache_control`, lets the
-# provider keep the beginning of the prompt for some minutes (`ephemeral`): it is then read from the **prompt cache**. The
-# plot counts only what is read anew. **Guess:** after eight turns, which line is lowest?
+# provider keep the beginning of the prompt for some minutes (`ephemeral`): it is then read from the **prompt cache**.
 
 
 # %%
@@ -570,6 +586,9 @@ def read_anew(tools, turns=8):
 
 marked = [*copies(19), {**copies(20)[-1], "cache_control": {"type": "ephemeral"}}]
 
+# %% [markdown]
+# The plot adds up what is read anew. **Guess:** after eight turns, which line is lowest?
+
 # %%
 from course_kit import plot_cumulative_tokens
 
@@ -580,9 +599,8 @@ show(
 )
 
 # %% [markdown]
-# Do not take the middle line for the bill: what comes from the cache is billed too, at a small part of the price that
-# differs by model. Few tools stay cheaper than many cached ones. And a model has to find its way among twenty, cached or
-# not. Lesson 07 measures both.
+# Do not take the lowest line for the bill: what comes from the cache is billed too, at a small part of the price that
+# differs by model. And a model has to find its way among twenty tools, cached or not. Lesson 07 measures both.
 
 # %% tags=["quiz"]
 quiz("01.6")

@@ -368,8 +368,7 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_PRODUCTS,
 # give away what the head claims.) A definition that says both yes and no is not mended by saying no once more. First
 # stop claiming, then draw the line.
 #
-# So the changes have an order. Here they are again, each **on top of** the one before. After each step: which
-# sentences moved?
+# So the changes have an order. Here they are again, each **on top of** the one before:
 
 # %%
 ladder = {
@@ -383,6 +382,10 @@ ladder = {
 steps = list(ladder)
 on_ten = {step: measure(desk(ladder[step]), TEN) for step in steps}
 
+# %% [markdown]
+# After each step: which sentences moved, and which way?
+
+# %%
 print(f"start: {on_ten['start'].share:.0%}")
 before = on_ten["start"]
 for step in steps[1:]:
@@ -602,7 +605,7 @@ for refund_tool in (REFUND, pushy):
     print(dict(endings))
 
 # %% [markdown]
-# It makes something up, or bothers the customer for it. (How often it makes things up is a setting of the simulated
+# It makes something up (`text`), or bothers the customer for it. (How often it makes things up is a setting of the simulated
 # model, `invents` above. That real ones do it, too, is a subject of lesson 03.)
 
 # %% tags=["quiz"]
@@ -634,9 +637,8 @@ for entity in ("order", "customer", "product"):
 print(let_through, "of 9")
 
 # %% [markdown]
-# All of them, even *delete the customer, colour yes*. The schema has stopped checking. The sign
-# to look for stands in the description: **and, or, also**. Split it, and each part gets a name and inputs that mean
-# something.
+# All of them, even *delete the customer, colour yes*. The schema has stopped checking. The sign to look for stands in the
+# description: **and, or, also**. Split it, and each part gets a name and inputs that mean something.
 
 # %%
 said = "Change the e-mail address of customer CUS-1001 to nora@example.org."
@@ -652,13 +654,13 @@ ask(said, [CHANGE_EMAIL])
 # %% [markdown]
 # ### Flat, with units, without unions
 #
-# The simulated model fills no objects inside objects at all. Real ones do, and by experience slip more often the deeper it gets:
-# two ids side by side are safer than a `filter` that holds them. The **unit** belongs into the name. Which of these
-# three would you trust with money?
+# The simulated model fills no objects inside objects at all. Real ones do, and by experience slip more often the deeper
+# it gets: two ids side by side are safer than a `filter` that holds them. The **unit** belongs into the name. Which of
+# these three would you trust with money?
 
 # %%
 said = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
-order_id = inputs["order_id"]
+order_id = REFUND["input_schema"]["properties"]["order_id"]
 PAY_BACK = {"name": "refund_order", "description": "Pay money back for a delivered order."}
 
 whole = {"type": "integer"}
@@ -947,7 +949,7 @@ quiz("02.9")
 # ## Changing a schema that is in use
 #
 # Old calls live longer than you think: in stored conversations, in approvals that wait, in your fixtures (calls kept
-# for tests). Here are three calls of last week and four changes. **Guess** which change is the most dangerous:
+# for tests). Here are three calls of last week:
 
 # %% tags=["item-02.8"]
 OLD_CALLS = [
@@ -955,6 +957,11 @@ OLD_CALLS = [
     {"order_id": "ORD-20260821", "amount_cents": 4398, "reason": "wrong_item", "note": "Green, not blue."},
     {"order_id": "ORD-20260914", "amount_cents": 2450, "reason": "not_received"},
 ]
+
+# %% [markdown]
+# And four changes. **Guess** which one is the most dangerous:
+
+# %%
 fields, needed = REFUND["input_schema"]["properties"], REFUND["input_schema"]["required"]
 currency = {"type": "string", "enum": ["EUR", "SEK"]}
 in_euros = {**fields["amount_cents"], "description": "How much to pay back, in euros, rounded."}

@@ -194,7 +194,8 @@ show(plot_mask(steps))
 # - The first request with a new schema is slower, because the grammar is built. Later ones find it in a cache.
 # - Another description or another tool's name needs no new grammar. Another shape, or another set of tools, does.
 # - The grammar covers what is output directly: the input of a call, or the JSON answer. It begins anew for each.
-#
+
+# %% [markdown]
 # ### A real model, with and without
 #
 # No simulation for once. A very small real model, of 135 million parameters, was given twenty requests to the desk and
@@ -306,7 +307,8 @@ strict_table(REFUND_ORDER)
 # | lost, raises | the helper drops it silently, or fails |
 #
 # Behind an arrow stands what `to_strict` makes of it. (A keyword that nobody touches is left out.)
-#
+
+# %% [markdown]
 # Eight more fields, each with one keyword that is worth knowing. **Guess** first: which provider takes more of them?
 
 # %%
@@ -621,7 +623,11 @@ CALLS = {
     "the cat broke the cup": good,
 }
 
+# %% [markdown]
+# The lines in their order. The first that objects stops the call:
 
+
+# %%
 def stopped_by(given, customer_id):
     if not check_tool_input(strict_refund, given).ok:
         return "1 shape"
@@ -758,7 +764,7 @@ show(plot_endings(endings))
 # ### A way out
 #
 # So let it say that it does not know. Three of the ways: do not force the shape; make the field optional; give it a
-# tool for asking.
+# tool for asking, such as this one.
 
 # %%
 ASK_USER = {
@@ -771,6 +777,11 @@ ASK_USER = {
         "additionalProperties": False,
     },
 }
+
+# %% [markdown]
+# Four settings to compare: *strict* without a way out, and each of the three ways.
+
+# %%
 number_optional = copy.deepcopy(strict_refund)
 number_optional["input_schema"]["required"].remove("order_id")
 SETTINGS = {
@@ -894,7 +905,8 @@ print(Simulated(seed=0).explain(request))
 # With `ask_user` it asks for the `reason`. And without? The number is right, and the last line says it: the reason was
 # made up. It is the first word of the enum, whatever had happened. (Without strict there are fewer calls, for the same
 # cause: by a rule of this model it makes things up less often there, and asks instead.)
-#
+
+# %% [markdown]
 # Our count looked at the number and called it a success. Count again: strict, without `ask_user`, and nothing made up
 # in any field. What was made up stands in `reasons`, the lines that you just saw.
 

@@ -12,7 +12,7 @@ from course_kit import DEFAULT_MODEL, check, hint, solution
 # %% [markdown]
 # ## 1.1 Write the loop
 #
-# *Medium, core, about 25 minutes, about 15 lines.*
+# *Medium, core, about 25 minutes, about 20 lines.*
 #
 # `client` is an SDK client. `tools` maps each tool's name to a Python function. `definitions` is what goes into the
 # request. Talk to the model until it has answered, and return the whole list of messages, the last answer included.
@@ -22,7 +22,8 @@ from course_kit import DEFAULT_MODEL, check, hint, solution
 # - A function that raises, or a name that is not in `tools`, must not end the run: answer that call with
 #   `"is_error": True` and a sentence that names the trouble.
 # - Calls of a turn that did not stop with `tool_use` are not run. Leave them out of the list, or answer them with an error.
-# - After `limit` replies it ends, whatever the model wants. What is returned must be legal to go on with.
+# - After `limit` replies it ends, whatever the model wants. What is returned must be legal to go on with: no call in it
+#   without its result.
 
 # %% tags=["exercise-1.1"]
 import json

@@ -95,7 +95,7 @@ check("2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_
 # shipped**, **set a product's price**. Write three tools instead.
 #
 # - Ids look like `CUS-1001`, `ORD-20260917`, `PRD-101`. People say prices like 24.50; your program wants cents.
-# - Each tool is closed, and requires its id and the new value.
+# - Each tool is closed, says what it is for, and requires its id and the new value.
 # - What cannot be right must not fit: an id of another kind, an e-mail address without an @, a status that is neither packed nor
 #   shipped, a price of 24.5 or below zero.
 # - The check asks the simulated model for changes in several wordings. Each must lead to one call, of the right tool, with the right

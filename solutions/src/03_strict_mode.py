@@ -212,8 +212,8 @@ strict_table(LOG_WORK)
 # - `STRICT_SCHEMA`, which strict mode accepts, with the same fields. Only `hours` gets another form, since its keys are
 #   free: a list of objects such as `{"person": "Ada", "hours": 2.5}`.
 # - `read_input(given)`, which gets an input in that form and returns a pair: the value in the *original* form
-#   (`{"Ada": 2.5}`), and a list of problems. No check of the original may be lost, and no hour worked. The input
-#   you are given is not changed.
+#   (`{"Ada": 2.5}`), and a list of problems. No check of the original may be lost, and no hour that
+#   somebody worked. The input you are given is not changed.
 #
 # ```python
 # read_input({"issue": 7, "hours": [{"person": "Ada", "hours": 2.5}]})

@@ -21,6 +21,7 @@ def loop(
     by_stop_reason: bool = True,
     bounded: bool = True,
     close_open: bool = True,
+    drop_open: bool = False,
     keep_last: bool = True,
     to_text: Any = json.dumps,
     trace: bool = False,
@@ -49,6 +50,8 @@ def loop(
                 return messages + ([{"role": "assistant", "content": words}] if words and keep_last else [])
             results = []
             last = bounded and replies == limit
+            if last and drop_open:
+                return messages
             if last and not close_open:
                 return [*messages, reply.to_param()]
             for call in calls if answer_all else calls[:1]:
@@ -86,6 +89,10 @@ def returns_nothing(client, messages, tools, definitions, limit=8):
 
 def returns_the_text(client, messages, tools, definitions, limit=8):
     return loop()(client, messages, tools, definitions, limit)[-1]["content"][0]["text"]
+
+
+def asks_nothing(client, messages, tools, definitions, limit=8):
+    return messages
 
 
 def asks_once(client, messages, tools, definitions, limit=8):
@@ -138,6 +145,7 @@ MISTAKES = {
     "1.1": {
         "forgot to return": (returns_nothing, "is a `return` missing?"),
         "returns the text": (returns_the_text, "must return a list of messages"),
+        "asks nothing": (asks_nothing, "the model was asked nothing"),
         "asks once": (asks_once, "these calls should have run"),
         "turn left out": (loop(keep_turn=False), "the API refused your second request"),
         "only the first call answered": (loop(answer_all=False), "the API refused your second request"),
@@ -197,6 +205,7 @@ VARIANTS = {
         "plain": loop(),
         "SDK objects and blocks": with_objects,
         "a cut call is answered": loop(answer_cut=True),
+        "the turn at the limit is left out": loop(drop_open=True),
         "letters not escaped": loop(to_text=lambda value: json.dumps(value, ensure_ascii=False)),
     },
     "1.2": {
@@ -212,6 +221,7 @@ VARIANTS = {
         },
     },
     "1.3": {
+        "streamed": {**GOOD, "stream": True},
         "any": {**GOOD, "tool_choice": {"type": "any", "disable_parallel_tool_use": True}},
         "another model, a description": {
             **GOOD,

@@ -37,6 +37,7 @@ PRICE = closed(
     product_id=id_of("PRD", 3),
     price_cents={"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
 )
+EMAIL_FIELD = EMAIL["input_schema"]["properties"]["email"]
 SPLIT = [EMAIL, STATUS, PRICE]
 
 
@@ -51,6 +52,8 @@ def opened(tool: dict[str, Any]) -> dict[str, Any]:
     return {**tool, "input_schema": schema}
 
 
+INPUTS = PRICE["input_schema"]["properties"]
+NOTE = {"type": "string", "description": "Why."}
 UPDATE_RECORD = closed(
     "update_record",
     "Create, update or delete a record.",
@@ -187,7 +190,7 @@ MISTAKES = {
         ),
         "two of one name": ([EMAIL, STATUS, {**PRICE, "name": "set_order_status"}], "The API refuses"),
         "no unit": ([EMAIL, STATUS, IN_EUROS], "should be in it"),
-        "text for a number": ([EMAIL, STATUS, FREE_PRICE], "I still need: price_cents"),
+        "text for a number": ([EMAIL, STATUS, FREE_PRICE], "should be in it"),
         "any id": (
             [EMAIL, changed(STATUS, order_id={"type": "string", "description": "The order's id."}), PRICE],
             "takes 'CUS-1001' as `order_id`",
@@ -199,6 +202,29 @@ MISTAKES = {
         "one status more": (
             [EMAIL, changed(STATUS, status={"type": "string", "enum": ["packed", "shipped", "lost"]}), PRICE],
             "takes 'lost' as `status`",
+        ),
+        "a status that the order has already": (
+            [EMAIL, changed(STATUS, status={"type": "string", "enum": ["paid", "packed", "shipped"]}), PRICE],
+            "takes 'paid' as `status`",
+        ),
+        "no descriptions": ([{**tool, "description": ""} for tool in SPLIT], "has no description"),
+        "a required note": (
+            [EMAIL, STATUS, closed(PRICE["name"], PRICE["description"], **INPUTS, note={"type": "string"})],
+            "requires product_id, price_cents, note",
+        ),
+        "the status twice, the wrong one required": (
+            [
+                EMAIL,
+                closed(
+                    STATUS["name"],
+                    STATUS["description"],
+                    ["order_id", "new_status"],
+                    **STATUS["input_schema"]["properties"],
+                    new_status={"type": "string", "enum": ["packed", "shipped"]},
+                ),
+                PRICE,
+            ],
+            "must fail without `status`",
         ),
         "a part of a cent": (
             [EMAIL, STATUS, changed(PRICE, price_cents={"type": "number", "minimum": 1, "description": "In cents."})],
@@ -238,6 +264,17 @@ VARIANTS = {
     "2.3": {
         "plain": SPLIT,
         "other words": OTHER_WORDS,
+        "an optional note": [
+            EMAIL,
+            STATUS,
+            closed(PRICE["name"], PRICE["description"], ["product_id", "price_cents"], **INPUTS, note=NOTE),
+        ],
+        "the course's own address as an example": [
+            changed(EMAIL, email={**EMAIL_FIELD, "description": "The new address, such as nora@example.org."}),
+            STATUS,
+            PRICE,
+        ],
+        "an enum without a type": [EMAIL, changed(STATUS, status={"enum": ["packed", "shipped"]}), PRICE],
         "as a dict, turned round": {tool["name"]: tool for tool in reversed(SPLIT)},
     },
     "2.4": {

@@ -260,6 +260,23 @@ def reader(*, check: Any = LOG_WORK, twice: bool = True, always: bool = False, r
     return read_input
 
 
+def summed(*, check_first: bool = False):
+    """Right, when the sum is made before the check."""
+
+    def read_input(input):
+        value = dict(input)
+        if "hours" in input:
+            value["hours"] = {}
+            for entry in input["hours"]:
+                value["hours"][entry["person"]] = value["hours"].get(entry["person"], 0) + entry["hours"]
+        if not check_first:
+            return value, [problem.message for problem in check_tool_input(LOG_WORK, value).problems]
+        once = {**value, "hours": {entry["person"]: entry["hours"] for entry in input.get("hours", [])}}
+        return value, [problem.message for problem in check_tool_input(LOG_WORK, once).problems]
+
+    return read_input
+
+
 def checks_what_was_sent(input):
     return input, [problem.message for problem in check_tool_input(STRICT, input).problems]
 
@@ -292,7 +309,16 @@ MISTAKES = {
         "not into $defs": (walker(into=("properties", "anyOf", "items")), "a bound inside $defs"),
         "eats a property of that name": (eats_every_key, "properties that are named like keywords"),
         "the words stick together": (walker(space=""), "stick to the old ones"),
-        "a number without its meaning": (walker(words=lambda keyword, value: f"({value})"), "both get the same words"),
+        "a number without its meaning": (walker(words=lambda keyword, value: f"({value})"), "get the same words"),
+        "at least, for a step": (
+            walker(words=lambda keyword, value: f"At {'most' if keyword.startswith('max') else 'least'} {value}."),
+            "get the same words",
+        ),
+        "the wrong way round": (
+            walker(words=lambda keyword, value: words_of({"minimum": "maximum"}.get(keyword, "minimum"), value)),
+            "says something else",
+        ),
+        "all that strict mode asks for": (lambda schema: to_strict(schema).schema, "other keywords"),
         "drops the title, too": (walker(drop=("title",)), "something else changed, too"),
         "eats a default": (
             lambda schema: walker(into=("properties", "$defs", "anyOf", "items"), drop=("default",))(schema),
@@ -334,7 +360,8 @@ MISTAKES = {
         ),
         "strict as the only check": ((STRICT, reader(check=None)), "A check is lost"),
         "checked with what was sent": ((STRICT, checks_what_was_sent), "the value should be"),
-        "the same person twice": ((STRICT, reader(twice=False)), "a person who comes twice"),
+        "the same person twice": ((STRICT, reader(twice=False)), "hours are lost"),
+        "summed after the check": ((STRICT, summed(check_first=True)), "more than a day in all"),
         "hours where there were none": ((STRICT, reader(always=True)), "the value should be"),
         "only the value": ((STRICT, reader(report=False)), "must return a pair"),
         "everything required": (
@@ -348,5 +375,10 @@ VARIANTS = {
     "3.1": {"plain": walker(), "on a copy": on_a_copy, "as the SDK writes it": as_the_sdk},
     "3.2": {"plain": repairer(), "with a table": with_a_table, "lower instead of casefold": repairer(fold=str.lower)},
     "3.3": {"plain": ruler(), "with the customer's shop": with_the_customers_shop},
-    "3.4": {"rewritten": (STRICT, reader()), "by hand": (BY_HAND, by_hand), "by hand, read so": (BY_HAND, reader())},
+    "3.4": {
+        "rewritten": (STRICT, reader()),
+        "by hand": (BY_HAND, by_hand),
+        "by hand, read so": (BY_HAND, reader()),
+        "summed": (STRICT, summed()),
+    },
 }

@@ -142,7 +142,7 @@ JOBS = ("a customer's e-mail address", "an order's status", "a product's price")
 # For each job what cannot be right: in place of the id, and in place of the new value.
 WRONG = {
     JOBS[0]: [["ORD-20260917"], ["nora at example.org"]],
-    JOBS[1]: [["CUS-1001"], ["lost"]],
+    JOBS[1]: [["CUS-1001"], ["lost", "paid", "delivered"]],
     JOBS[2]: [["CUS-1001"], [24.5, -100]],
 }
 
@@ -192,18 +192,22 @@ class SplitUpdateRecord:
             raise Incorrect(f"There are three jobs, so three tools are asked for; here are {len(seen['tools'])}.")
         for tool in seen["tools"]:
             name, schema = tool["name"], tool["input_schema"]
-            properties = schema.get("properties") or {}
+            properties, needed = schema.get("properties") or {}, schema.get("required") or ()
+            if not str(tool.get("description") or "").strip():
+                raise Incorrect(f"`{name}` has no description: nothing but its name says what it is for.")
             for key, node in properties.items():
                 if key in ("entity", "action"):
                     raise Incorrect(f"`{name}` still has `{key}`: a tool with one job has nothing to choose there.")
-                if node.get("type") in ("object", "array", None):
+                if node.get("type") in ("object", "array") or not node.keys() & {"type", "enum", "const"}:
                     raise Incorrect(
                         f"`{key}` of `{name}` still holds anything: give each value an input with a type of its own."
                     )
             if schema.get("additionalProperties") is not False:
                 raise Incorrect(f'`{name}` is open: add "additionalProperties": false.')
-            if set(schema.get("required") or ()) != set(properties) or len(properties) < 2:
+            if len(needed) < 2:
                 raise Incorrect(f"`{name}` must fail without its id and without the new value: require both.")
+            if len(needed) > 2:
+                raise Incorrect(f"`{name}` requires {', '.join(needed)}; the id and the new value are enough.")
         tool_of: dict[str, str] = {}
         for (said, job, values), calls, words in zip(case["changes"], seen["calls"], seen["words"], strict=True):
             if len(calls) != 1:
@@ -217,6 +221,8 @@ class SplitUpdateRecord:
             schema = next(tool["input_schema"] for tool in seen["tools"] if tool["name"] == name)
             for value, impossible in zip(values, WRONG[job], strict=True):
                 key = next(key for key in given if given[key] == value)
+                if key not in schema["required"]:
+                    raise Incorrect(f"`{name}` must fail without `{key}`: require it.")
                 for wrong in impossible:
                     if conforms(schema, {**given, key: wrong}):
                         raise Incorrect(
@@ -229,7 +235,8 @@ class SplitUpdateRecord:
 def _changes(draw: random.Random) -> dict[str, Any]:
     customer, product = f"CUS-{draw.randint(1001, 1012)}", f"PRD-{draw.randint(101, 509)}"
     order = f"ORD-202609{draw.randint(10, 30)}"
-    mail = f"{draw.choice(['nora', 'ben', 'zoe'])}@example.{draw.choice(['org', 'net'])}"
+    # No address that a definition would give as its example: what the model finds there, it takes for no value.
+    mail = f"{draw.choice(['l.berg', 'mika', 'd.ito'])}@{draw.choice(['post', 'letters'])}.{draw.choice(['net', 'se'])}"
     cents = draw.randint(400, 9000) // 10 * 10 + 5
     price, status = f"{cents / 100:.2f}", draw.choice(["packed", "shipped"])
     email, state, cost = JOBS

@@ -64,18 +64,15 @@ class FourKeywords:
             {"about": "a bound inside anyOf", "schema": _closed(either=either)},
             {"about": "a bound inside $defs", "schema": shared},
             {"about": "a default that is a dict", "schema": _closed(value=value)},
-            {
-                "about": "one number, as minimum and as maximum",
-                "schema": _same("minimum", 7),
-                "twin": _same("maximum", 7),
-            },
+            {"about": "other keywords", "schema": _others(low, high)},
+            *[{"about": f"{keyword} alone", "schema": _same(keyword, 7), "alone": keyword} for keyword in FOUR],
         ]
 
     def observe(soften: Any, case: dict[str, Any]) -> Any:
         given = copy.deepcopy(case["schema"])
         seen = {"returned": soften(given), "given_after": given}
-        if "twin" in case:
-            seen["twin"] = soften(copy.deepcopy(case["twin"]))
+        if "alone" in case:
+            seen["beside"] = {keyword: soften(_same(keyword, 7)) for keyword in ("minimum", "maximum", "multipleOf")}
         return seen
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
@@ -111,12 +108,46 @@ class FourKeywords:
                 raise Incorrect(
                     f"With {about}, your words stick to the old ones: {_short(after)}. Put a space between."
                 )
-        if "twin" in seen and seen["twin"] == made | {"title": "maximum"}:
-            raise Incorrect(f"With {about}, both get the same words: the model cannot tell which of them it is.")
+        if "alone" in case:
+            _judge_words(case["alone"], made, seen["beside"])
+
+
+# Words that say the other direction, or a bound where there is none.
+BACKWARDS = {
+    "minimum": r"at most|up to|(no|not) (more|greater|larger|higher) than|maximum",
+    "maximum": r"at least|(no|not) (less|fewer|smaller|lower) than|minimum",
+    "multipleOf": r"at least|at most|minimum|maximum",
+    "maxItems": r"at least|(no|not) (less|fewer) than|minimum|minItems",
+}
+
+
+def _judge_words(keyword: str, made: dict[str, Any], beside: dict[str, dict[str, Any]]) -> None:
+    words = _words_of(made)
+    for other, schema in beside.items():
+        # A list has no maximum and a number no items, so "at most 7" may serve both.
+        if other != keyword and _words_of(schema) == words and {keyword, other} != {"maximum", "maxItems"}:
+            raise Incorrect(
+                f"{keyword} 7 and {other} 7 get the same words, {words!r}: the model cannot tell which of them it is."
+            )
+    if wrong := re.search(BACKWARDS[keyword], words, re.IGNORECASE):
+        raise Incorrect(f"{keyword} 7 is told as {words!r}: {wrong[0]!r} says something else.")
+
+
+def _words_of(made: dict[str, Any]) -> Any:
+    return made["properties"]["n"].get("description")
 
 
 def _same(keyword: str, number: int) -> dict[str, Any]:
-    return _closed(n={"type": "integer", keyword: number}) | {"title": keyword}
+    kind: dict[str, Any] = (
+        {"type": "array", "items": {"type": "string"}} if keyword == "maxItems" else {"type": "integer"}
+    )
+    return _closed(n={**kind, keyword: number})
+
+
+def _others(low: int, high: int) -> dict[str, Any]:
+    number = {"type": "number", "minimum": low, "exclusiveMaximum": high}
+    words = {"type": "array", "items": {"type": "string", "maxLength": high}, "minItems": 2, "uniqueItems": True}
+    return {"type": "object", "properties": {"number": number, "words": words}}
 
 
 def _without(schema: dict[str, Any]) -> dict[str, Any]:
@@ -384,7 +415,15 @@ class MadeAcceptable:
             {"about": "line 0", "sent": {"issue": number, "where": {"file": "x.py", "line": 0}}},
             {"about": "a state that is not listed", "sent": {"issue": number, "state": "done"}},
             {"about": "more than a day", "sent": {"issue": number, "hours": [{"person": "Ada", "hours": more}]}},
-            {"about": "a person who comes twice", "sent": {"issue": number, "hours": [ada, {**ada, "hours": 1}]}},
+            {
+                "about": "a person who comes twice",
+                "sent": {"issue": number, "hours": [ada, {**ada, "hours": 1}]},
+                "summed": {"issue": number, "hours": {"Ada": 3.5}},
+            },
+            {
+                "about": "a person who comes twice, with more than a day in all",
+                "sent": {"issue": number, "hours": [{**ada, "hours": 20}, {**ada, "hours": 20}]},
+            },
         ]
 
     def observe(answer: Any, case: dict[str, Any]) -> Any:
@@ -429,5 +468,9 @@ class MadeAcceptable:
                 raise Incorrect(f"With {about}, the input is good, and you found {_short(problems)}.")
             if value != case["value"]:
                 raise Incorrect(f"With {about}, the value should be {case['value']}; it is {_short(value)}.")
-        elif conforms(schema, sent) and not problems:
+        elif conforms(schema, sent) and not problems and not ("summed" in case and value == case["summed"]):
+            if "summed" in case:
+                raise Incorrect(
+                    f"With {about}, hours are lost: {sent['hours']} became {_short(value)}, with no problem."
+                )
             raise Incorrect(f"With {about}, nothing complains: neither your schema nor `read_input`. A check is lost.")
