@@ -166,4 +166,4 @@ def field(shape: Any, *names: str) -> Any:
         held = [hints_of(one)[name] for part in held for one in shapes_in(part) if name in hints_of(one)]
         if not held:
             raise KeyError(name)
-    return tuple[*held] if len(held) > 1 else held[0]
+    return tuple.__class_getitem__(tuple(held)) if len(held) > 1 else held[0]

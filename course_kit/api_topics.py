@@ -16,7 +16,7 @@ __all__ = ["BETAS", "TOPICS", "WHY"]
 
 def _our_kinds(union: Any) -> dict[str, Any]:
     """The tags of one of the course's own unions, each with its shape."""
-    found = {}
+    found: dict[str, Any] = {}
     for member in typing.get_args(typing.get_args(union)[0]):
         shape, *marks = typing.get_args(member)
         found |= {mark.tag: shape for mark in marks if hasattr(mark, "tag")}
@@ -144,7 +144,7 @@ def _inner(*names: str) -> Callable[[], Names]:
 def _installed_version() -> Names:
     import anthropic
 
-    return {anthropic.Anthropic(api_key="not-a-key").default_headers["anthropic-version"]}
+    return {str(anthropic.Anthropic(api_key="not-a-key").default_headers["anthropic-version"])}
 
 
 def _openai(module: str, read: Callable[[Any], Names]) -> Callable[[], Names]:
@@ -278,7 +278,7 @@ TOPICS: tuple[Topic, ...] = (
     ),
 )
 # The betas that SDK 2.14 names. No rule reads them; they stand here so that a new one is noticed.
-BETAS = frozenset(
+BETAS: frozenset[str] = frozenset(
     """
     admin-user-sign-out-2026-10-08 advisor-tool-2026-03-01 agent-memory-2026-07-22 analytics-usage-cost-2026-08-24
     cache-diagnosis-2026-04-07 ce-claude-code-managed-settings-2026-10-06 ce-plugins-2026-09-01

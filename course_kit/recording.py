@@ -23,8 +23,10 @@ __all__ = ["Recorder", "Replay", "read_recording", "replaying_client", "watch"]
 
 # Of the headers only these are kept; keys and organisations stand in others.
 _KEPT_HEADERS = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
-_SECRET_HEADERS = ("authorization", "x-api-key", "anthropic-organization-id", "anthropic-workspace-id")
-_SECRET_HEADERS += ("anthropic-user-profile-id", "proxy-authorization", "cookie", "set-cookie")
+_SECRET_HEADERS = (
+    *("authorization", "x-api-key", "anthropic-organization-id", "anthropic-workspace-id"),
+    *("anthropic-user-profile-id", "proxy-authorization", "cookie", "set-cookie"),
+)
 # Of the environment, the values of these; a shorter one is a word that may stand in any text.
 _SECRET_NAMES = re.compile(r"(?i)(api_?key|auth_?token|access_?token|secret|password)$")
 _SHORTEST = 16
@@ -211,8 +213,8 @@ def _differences(recorded: Any, sent: Any, path: str) -> Iterator[str]:
             yield from _differences(recorded.get(name, _ABSENT), sent.get(name, _ABSENT), below)
     elif isinstance(recorded, list) and isinstance(sent, list):
         for index in range(max(len(recorded), len(sent))):
-            pair = [values[index] if index < len(values) else _ABSENT for values in (recorded, sent)]
-            yield from _differences(*pair, f"{path}[{index}]")
+            old, new = (values[index] if index < len(values) else _ABSENT for values in (recorded, sent))
+            yield from _differences(old, new, f"{path}[{index}]")
     elif recorded is _ABSENT or sent is _ABSENT or not _same(recorded, sent):
         yield f"{path}: recorded {_shown(recorded)}, sent {_shown(sent)}"
 
@@ -235,7 +237,7 @@ def watch(response: Any, done: Callable[[bytes, str], None]) -> None:
 
     class Tee(httpx2.SyncByteStream):
         def __init__(self, source: Any):
-            self.source, self.pieces, self.ending, self.told = source, [], "clean", False
+            self.source, self.pieces, self.ending, self.told = source, list[bytes](), "clean", False
 
         def __iter__(self) -> Iterator[bytes]:
             try:

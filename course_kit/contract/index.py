@@ -122,7 +122,7 @@ class ToolIndex:
                 total += np.where(by[name] > 0, COUNTS[name] / (SMOOTHING + at), 0)
         hits = []
         for index in _best(total, limit):
-            entry, because = self.entries[index], []
+            entry, because = self.entries[index], list[str]()
             if "words" in by:
                 because += filter(None, [reason(entry, words)])
             if "meaning" in by:

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ def _worth_asking(client: Any, noted: tuple[str, dict[str, Trial]], todo: list[T
     return True
 
 
-def _results(client: Any, id: str, trials: dict[str, Trial], wait: float):
+def _results(client: Any, id: str, trials: dict[str, Trial], wait: float) -> Iterator[tuple[Trial, Any]]:
     """Wait for a batch to end, then its results one by one, each with the trial it belongs to."""
     pause = min(1.0, wait)
     while client.messages.batches.retrieve(id).processing_status != "ended":

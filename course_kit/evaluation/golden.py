@@ -230,14 +230,13 @@ def diff_golden(kept: Golden, now: Golden, *, ignore: Sequence[str] = ()) -> Gol
     found: list[Difference] = []
     for number in range(max(len(kept), len(now))):
         if number >= len(kept) or number >= len(now):
-            sides = [
-                _brief(side.steps[number]) if number < len(side) else Word("there is none") for side in (kept, now)
-            ]
-            found.append(Difference(number + 1, "the whole step", *sides))
+            none = Word("there is none")
+            was, is_now = (_brief(side.steps[number]) if number < len(side) else none for side in (kept, now))
+            found.append(Difference(number + 1, "the whole step", was, is_now))
             continue
         fields = [name for name in FIELDS if name not in ignore]
-        sides = [{name: side.steps[number].get(name, ABSENT) for name in fields} for side in (kept, now)]
-        found += [Difference(number + 1, path, old, new) for path, old, new in _compared(*sides, "")]
+        before, after = ({name: side.steps[number].get(name, ABSENT) for name in fields} for side in (kept, now))
+        found += [Difference(number + 1, path, old, new) for path, old, new in _compared(before, after, "")]
     return GoldenDiff(tuple(found), len(kept))
 
 

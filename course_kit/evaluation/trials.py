@@ -13,7 +13,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
@@ -168,8 +168,8 @@ def checked(cases: Iterable[Case], trials: int, workers: int) -> list[Case]:
 
 
 @contextmanager
-def _fresh(world: Callable[[], Any] | None):
-    made = world() if world is not None else ((), None)
+def _fresh(world: Callable[[], Any] | None) -> Iterator[tuple[Any, Any]]:
+    made: Any = world() if world is not None else ((), None)
     with made if hasattr(made, "__enter__") else nullcontext(made) as pair:
         if not (isinstance(pair, tuple) and len(pair) == 2):
             raise TypeError("`world()` gives a pair: (tools, state), and (tools, None) where there is no state.")
@@ -201,7 +201,8 @@ def _follow_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits
 
     def end_with_it() -> None:  # a parent that is killed tells nobody
-        multiprocessing.parent_process().join()
+        if parent := multiprocessing.parent_process():
+            parent.join()
         os._exit(1)
 
     threading.Thread(target=end_with_it, daemon=True).start()

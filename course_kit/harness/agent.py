@@ -15,7 +15,7 @@ from course_kit.contract.models import DEFAULT_MODEL
 from .approval import NOBODY, Approver, verdict, verdict_async
 from .decisions import wait
 from .loop import Loop, Run, Send, Stop
-from .sending import asker, async_asker
+from .sending import Ask, AskAsync, asker, async_asker
 from .store import RunStore
 from .tools import Tools, definitions, toolbox
 from .trace import Event
@@ -25,6 +25,7 @@ from .waiting import wakeful
 __all__ = ["resume_agent", "resume_agent_async", "run_agent", "run_agent_async"]
 
 Store = RunStore | str | os.PathLike[str]
+Listener = Callable[[Event], None]
 
 
 def run_agent(
@@ -45,7 +46,7 @@ def run_agent(
     tool_choice: dict[str, Any] | None = None,
     budget: int | None = None,
     store: Store | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Run:
     """Talk to the model until it has answered, and run the tools it calls.
 
@@ -71,7 +72,7 @@ def run_agent(
     return drive(loop, asker(client), box, approver, max_parallel)
 
 
-def drive(loop: Loop, ask: Callable, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
+def drive(loop: Loop, ask: Ask, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
     """Do what the loop says until it says `Stop`: this is the agent."""
     try:
         while not isinstance(step := loop.next_step(), Stop):
@@ -99,7 +100,7 @@ def resume_agent(
     approver: Approver | None = None,
     max_parallel: int = 5,
     budget: int | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Run:
     """Take up a stored run: after a crash, a restart, or a decision that was waited for.
 
@@ -132,7 +133,7 @@ async def run_agent_async(
     tool_choice: dict[str, Any] | None = None,
     budget: int | None = None,
     store: Store | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Run:
     """`run_agent`, to be awaited: for an `anthropic.AsyncAnthropic` client or a coroutine function.
 
@@ -155,7 +156,7 @@ async def resume_agent_async(
     approver: Approver | None = None,
     max_parallel: int = 5,
     budget: int | None = None,
-    on_event: Callable[[Event], None] | None = None,
+    on_event: Listener | None = None,
 ) -> Run:
     """`resume_agent`, to be awaited."""
     loop, approver = take_up(store, run_id, approver, on_event)
@@ -164,7 +165,7 @@ async def resume_agent_async(
     return await drive_async(loop, async_asker(client), toolbox(tools, budget), approver, max_parallel)
 
 
-async def drive_async(loop: Loop, ask: Callable, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
+async def drive_async(loop: Loop, ask: AskAsync, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
     """`drive`, to be awaited."""
     try:
         async with wakeful():
@@ -207,7 +208,7 @@ def first_request(
     return request
 
 
-def begin(request: dict[str, Any], limits: dict[str, Any], store: Store | None, on_event: Callable | None) -> Loop:
+def begin(request: dict[str, Any], limits: dict[str, Any], store: Store | None, on_event: Listener | None) -> Loop:
     """A new loop; with a store, one that writes down every event before anything follows from it."""
     loop = Loop(request, **limits, on_event=on_event)
     if store is not None:
@@ -218,7 +219,7 @@ def begin(request: dict[str, Any], limits: dict[str, Any], store: Store | None, 
 
 
 def take_up(
-    store: Store, run_id: str, approver: Approver | None, on_event: Callable | None
+    store: Store, run_id: str, approver: Approver | None, on_event: Listener | None
 ) -> tuple[Loop, Approver | None]:
     """The loop of a stored run as it stood, and an approver that knows the decisions taken meanwhile."""
     store = opened(store)
@@ -245,9 +246,9 @@ def opened(store: Store) -> RunStore:
     return store if isinstance(store, RunStore) else RunStore(store)
 
 
-def recorder(store: RunStore, loop: Loop, on_event: Callable[[Event], None] | None) -> Callable[[Event], None]:
+def recorder(store: RunStore, loop: Loop, on_event: Listener | None) -> Listener:
     def record(event: Event) -> None:
-        store.append(loop.run_id, len(loop.events) - 1, event)
+        store.append(str(loop.run_id), len(loop.events) - 1, event)
         if on_event:
             on_event(event)
 

@@ -104,7 +104,7 @@ def first_that_fit(part: Partial, room: int) -> Any:
     if left < 0:
         return {"truncated": True} if room >= SMALLEST_BUDGET else "…"
     pairs = iter(part.items.items()) if isinstance(part.items, dict) else enumerate(part.items)
-    kept = []
+    kept: list[tuple[Any, Any]] = []
     for key, item in pairs:
         name = len(dumps(key)) + len(": ") if isinstance(part.items, dict) else 0
         if len(dumps(item)) + name + len(", ") > left:
@@ -113,8 +113,9 @@ def first_that_fit(part: Partial, room: int) -> Any:
             break
         kept.append((key, item))
         left -= len(dumps(item)) + name + len(", ")
-    items = dict(kept) if isinstance(part.items, dict) else [item for _, item in kept]
-    return Partial(items, part.total)
+    if isinstance(part.items, dict):
+        return Partial(dict(kept), part.total)
+    return Partial([item for _, item in kept], part.total)
 
 
 def shared_out(data: dict[str, Any], room: int) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class LargeObjects:
             rows = data if data and all(isinstance(row, dict) for row in data) else []
             told = {"total": len(data), **({"summary": summary_of_rows(rows)} if rows else {})}
         else:
-            told = summary_of_text(data if kind == "text" else content)
+            told = summary_of_text(str(data if kind == "text" else content))
         return {
             "reference": reference,
             **fit(told, self.page - OVERHEAD),
@@ -138,7 +138,7 @@ class LargeObjects:
         if room < SMALLEST_BUDGET:
             return encode_result(value, budget)
         cut = encode_result(data, room)
-        return f"{cut}\n{dumps(note)}" if isinstance(data, str) else dumps({**note, "shown": json.loads(cut)})
+        return f"{cut}\n{dumps(note)}" if isinstance(data, str) else dumps({**note, "shown": json.loads(str(cut))})
 
     def read(self, reference: str, cursor: str | None = None, limit: int = 200) -> dict[str, Any]:
         """One page of a kept object, from where `cursor` says: `{"lines", "total", "returned", …, "next_cursor"}`."""

@@ -145,7 +145,7 @@ def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
 
         longest = len(dumps(cut_to([]))) + 2 * len(str(len(part.items)))
         kept = first_that_fit(part, budget - longest + FRAME) if longest < budget else None
-        if isinstance(kept, Partial) and kept.items:
+        if isinstance(kept, Partial) and isinstance(kept.items, list) and kept.items:
             return cut_to(kept.items)
     if paged:
         counts = {**counts, "truncated": True, "rest": f"{again} a smaller limit."}

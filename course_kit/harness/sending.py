@@ -12,10 +12,13 @@ from typing import Any
 from .timing import Watch, start_watch
 from .trace import Event
 
-__all__ = ["asker", "async_asker"]
+__all__ = ["Ask", "AskAsync", "asker", "async_asker"]
+
+Ask = Callable[[dict[str, Any]], Event]
+AskAsync = Callable[[dict[str, Any]], Awaitable[Event]]
 
 
-def asker(client: Any) -> Callable[[dict[str, Any]], Event]:
+def asker(client: Any) -> Ask:
     """A client, or a function `request -> message`, as `request -> event`."""
     send = _sender(client)
 
@@ -29,7 +32,7 @@ def asker(client: Any) -> Callable[[dict[str, Any]], Event]:
     return ask
 
 
-def async_asker(client: Any) -> Callable[[dict[str, Any]], Awaitable[Event]]:
+def async_asker(client: Any) -> AskAsync:
     """The same for an async client or a coroutine function."""
     send = _sender(client)
 

@@ -46,7 +46,7 @@ def summary_of_text(text: str, longest: int = 200) -> dict[str, Any]:
     """How long a text is, how many lines name a level such as ERROR, its first line and its last."""
     lines = [line for line in text.splitlines() if line.strip()] or [""]
     levels = Counter(found[1] for line in lines if (found := LEVEL.search(line)))
-    told = {"characters": len(text), "lines": len(text.splitlines())}
+    told: dict[str, Any] = {"characters": len(text), "lines": len(text.splitlines())}
     if levels:
         told["levels"] = dict(sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])))
     return {**told, "first_line": _short(lines[0], longest), "last_line": _short(lines[-1], longest)}

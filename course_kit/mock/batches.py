@@ -114,7 +114,7 @@ class Batches:
         creates = incoming.method == "POST" and incoming.path.partition("?")[0].rstrip("/") == ADDRESS
         elsewhere = {"address-known", "method-fits"} | (set() if creates else {"body-is-json"})  # `cancel` has no body
         for one in TRANSPORT_RULES:
-            for found in one.find(incoming) if one.id not in elsewhere else ():
+            for found in one.find(incoming) if one.id not in elsewhere else ():  # type: ignore[arg-type]
                 return one.broken_by(found)
         for one in BATCH_RULES if creates else ():
             for found in one.find(incoming.payload):
@@ -126,7 +126,7 @@ class Batches:
         parts = urlsplit(incoming.path)
         id, _, verb = parts.path.rstrip("/").removeprefix(ADDRESS).strip("/").partition("/")
         host = incoming.headers.get("host", "api.anthropic.com")
-        batch = self.kept.get(id)
+        batch: Any = self.kept.get(id)
         if id and batch is None:
             return error_answer(404, f"Message batch {id} was not found.", request_id)
         match incoming.method, bool(id), verb:

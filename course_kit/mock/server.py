@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +23,10 @@ from course_kit.errors import CourseKitError, SetupError
 from course_kit.mock.wire import MAX_BODY_BYTES, Answer, Handle, crash_answer, too_large_answer
 
 __all__ = ["Server", "asgi_app", "serve", "serve_in_thread"]
+
+# What ASGI hands to an application.
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LONGEST_STALL = 3600.0
 SECONDS_TO_CLOSE = 5.0
@@ -41,7 +45,7 @@ def asgi_app(handle: Handle) -> Callable[..., Any]:
     the others wait.
     """
 
-    async def app(scope: dict[str, Any], receive: Callable, send: Callable) -> None:
+    async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"the mock speaks HTTP, not {scope['type']}.")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -69,7 +73,7 @@ def _address(scope: dict[str, Any]) -> str:
     return f"{scope['path']}?{query}" if query else scope["path"]
 
 
-async def _read_body(headers: dict[str, str], receive: Callable) -> bytes | Answer | None:
+async def _read_body(headers: dict[str, str], receive: Receive) -> bytes | Answer | None:
     """The body; or the refusal of one that is too long, before more of it is kept; or None when the client has left."""
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > MAX_BODY_BYTES:
@@ -89,7 +93,7 @@ async def _read_body(headers: dict[str, str], receive: Callable) -> bytes | Answ
             return b"".join(pieces)
 
 
-async def _deliver(answer: Answer, scope: dict[str, Any], receive: Callable, send: Callable) -> None:
+async def _deliver(answer: Answer, scope: dict[str, Any], receive: Receive, send: Send) -> None:
     if answer.delay and await _client_left(receive, answer.delay):
         return
     whole = answer.ending == "clean" and len(answer.chunks) == 1
@@ -111,7 +115,7 @@ async def _deliver(answer: Answer, scope: dict[str, Any], receive: Callable, sen
     await _break_connection(scope, receive)
 
 
-async def _client_left(receive: Callable, seconds: float) -> bool:
+async def _client_left(receive: Receive, seconds: float) -> bool:
     """Wait this long, or until the connection is gone: the client hung up or the server is being closed."""
     try:
         async with asyncio.timeout(seconds):
@@ -122,7 +126,7 @@ async def _client_left(receive: Callable, seconds: float) -> bool:
     return True
 
 
-async def _break_connection(scope: dict[str, Any], receive: Callable) -> None:
+async def _break_connection(scope: dict[str, Any], receive: Receive) -> None:
     """Close the connection in the middle of the answer: what was sent arrives, the end of the body never does."""
     transport = scope.get("state", {}).get("transport")
     if transport is None:  # another server than ours: the only way to break an answer is to fail
@@ -138,7 +142,7 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     """uvicorn's own, which hands the application its connection, so that a fault can break it."""
 
     def connection_made(self, transport: Any) -> None:
-        self.app_state = {**self.app_state, "transport": transport}
+        self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
         super().connection_made(transport)
 
 

@@ -43,11 +43,11 @@ def gemini_request_to(request: Mapping[str, Any]) -> Converted:
     if request.get("system"):
         said = texts_only(content_blocks({"content": request["system"]}), "system", notes)
         body["systemInstruction"] = {"parts": [{"text": one} for one in said]}
-    called = {}
+    called: dict[str, str] = {}
     for index, message in enumerate(request["messages"]):
         for block in content_blocks(message):
             if block["type"] == "tool_use":
-                called[block["id"]] = names.get(block["name"], block["name"])
+                called[block["id"]] = str(names.get(block["name"], block["name"]))
         parts = _parts_to(message, f"messages.{index}", called, notes)
         role = {"assistant": "model"}.get(message["role"], "user")
         if message["role"] == "system":

@@ -22,7 +22,7 @@ def names_in(request: Mapping[str, Any]) -> list[str]:
 
 def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
     """The fields of a request to OpenAI that are about tools."""
-    tools, choice = [], request.get("tool_choice") or {}
+    tools, choice = list[dict[str, Any]](), request.get("tool_choice") or {}
     for index, tool in enumerate(request.get("tools") or ()):
         if shape == "openai_responses" and is_search(tool):
             check_keys(tool, ("type", "name"), f"tools.{index}", notes)
@@ -41,8 +41,9 @@ def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], n
     fields: dict[str, Any] = {"tools": tools} if tools else {}
     if choice:
         name = names.get(choice.get("name", ""), choice.get("name"))
-        named = {"type": "function", "function": {"name": name}} if shape == "openai_chat" else None
-        named = named or {"type": "function", "name": name}
+        named: Any = {"type": "function", "name": name}
+        if shape == "openai_chat":
+            named = {"type": "function", "function": {"name": name}}
         words = {"auto": "auto", "any": "required", "none": "none"}
         if tools:
             fields["tool_choice"] = words.get(choice["type"], named)
@@ -69,7 +70,7 @@ def format_to(request: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None
 
 def tools_from(shape: str, body: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     """The fields about tools of a body for OpenAI, as a Messages request has them."""
-    tools, given = [], body.get("tools") or ()
+    tools, given = list[dict[str, Any]](), body.get("tools") or ()
     if shape == "openai_responses":
         given, tools, _ = tools_without_search(given)
     for index, entry in enumerate(given):
@@ -97,7 +98,7 @@ def choice_from(choice: Any) -> tuple[dict[str, Any], list[str] | None]:
         return ({"type": words[choice]} if choice in words else {}), None
     if choice.get("type") == "allowed_tools":
         inner = choice.get("allowed_tools") or choice
-        named = [tool.get("name") or (tool.get("function") or {}).get("name") for tool in inner.get("tools") or ()]
-        return choice_from(inner.get("mode"))[0], named
+        names = [tool.get("name") or (tool.get("function") or {}).get("name") for tool in inner.get("tools") or ()]
+        return choice_from(inner.get("mode"))[0], [name for name in names if name]
     name = choice.get("name") or (choice.get("function") or {}).get("name")
     return ({"type": "tool", "name": name} if name else {}), None

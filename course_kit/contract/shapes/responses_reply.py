@@ -56,7 +56,7 @@ def responses_reply_to(
         output.append({"id": f"msg_{tail}r", **item, "content": [part]})
     elif reason == "refusal":
         cut = True
-    why = {"refusal": "content_filter"}.get(reason, "max_output_tokens") if cut else None
+    why = ("content_filter" if reason == "refusal" else "max_output_tokens") if cut else None
     ending_lost(message, ("end_turn", "tool_use", *INCOMPLETE_REASONS.values()), notes)
     usage = message.get("usage") or {}
     cached, kept = (usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation"))
@@ -104,7 +104,7 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
             content += parts_from(shown, path, notes)
         else:
             _, blocks = blocks_of(item, path, notes, deferred, found)
-            blocks = [searches([one], names).get(one.get("tool_use_id"), one) for one in blocks]
+            blocks = [searches([one], names).get(one.get("tool_use_id", ""), one) for one in blocks]
             for block in blocks:
                 if block["type"] == "tool_use":
                     block |= {"name": names.get(block["name"], block["name"]), "caller": {"type": "direct"}}
@@ -112,7 +112,7 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
     reason: str | None = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
     if reply.get("status") == "incomplete":
         why = (reply.get("incomplete_details") or {}).get("reason")
-        reason = INCOMPLETE_REASONS.get(why, why)
+        reason = INCOMPLETE_REASONS.get(str(why), why)
     if refused is not None:
         reason = "refusal"
     refusal = {"type": "refusal", "category": None, "explanation": refused}

@@ -108,8 +108,8 @@ def mcp_result_from(result: Mapping[str, Any], tool_use_id: str = "") -> Convert
     """
     notes = Notes()
     failed = bool(result.get("isError"))
-    blocks = [_mcp_block(part, f"content.{i}", notes) for i, part in enumerate(result.get("content") or ())]
-    blocks = [block for block in blocks if block]
+    read = [_mcp_block(part, f"content.{i}", notes) for i, part in enumerate(result.get("content") or ())]
+    blocks = [block for block in read if block]
     structured = result.get("structuredContent")
     if structured is not None and not blocks:
         blocks = [text(compact(structured))]

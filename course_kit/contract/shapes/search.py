@@ -104,7 +104,10 @@ def search_items_to(asked: Block, result: Block, deferred: Deferred) -> list[dic
     """A search and its result as items. An error has no item of its own there: nothing was loaded."""
     tail = str(asked["id"]).partition("_")[2]
     shared = {"call_id": None, "execution": "server", "status": "completed"}
-    arguments = {"paths": [], "query": asked["input"].get("query") or asked["input"].get("pattern") or ""}
+    arguments: dict[str, Any] = {
+        "paths": [],
+        "query": asked["input"].get("query") or asked["input"].get("pattern") or "",
+    }
     return [
         {"id": f"tsc_{tail}", "type": "tool_search_call", **shared, "arguments": arguments},
         {"id": f"tso_{tail}", "type": "tool_search_output", **shared, "tools": _loaded(result, deferred)},
