@@ -135,7 +135,16 @@ def make(target: Target, *, run: bool = True) -> str:
     if run:
         with tempfile.TemporaryDirectory(prefix="course-build-", ignore_cleanup_errors=True) as scratch:
             _execute(notebook, target, _lines(cells, target.kind), Path(scratch))
+        if target.kind == "solution" and (refused := _refused(notebook)):
+            raise AuthoringError(f"{target.source}: the solution does not pass its own check. {refused[0]}")
     return text_of_notebook(notebook)
+
+
+def _refused(notebook: "NotebookNode") -> list[str]:
+    """What checks said of answers that they did not take."""
+    said = ["".join(output.get("data", {}).get("text/plain", "")) for cell in notebook.cells
+            for output in cell.get("outputs", ())]  # fmt: skip
+    return [text for text in said if re.match(r"Exercise [\d.]+: not ", text)]
 
 
 def text_of_notebook(notebook: "NotebookNode") -> str:

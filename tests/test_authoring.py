@@ -451,3 +451,15 @@ def test_a_notebook_file_ends_with_one_newline_and_keeps_letters(course):
     assert text.endswith("}\n") and not text.endswith("\n\n")
     assert "0 · First" in text
     assert json.loads(text)["nbformat"] == 4
+
+
+def test_a_solution_that_its_own_check_refuses_is_not_built(course):
+    source = course / "solutions" / "src" / "00_first.py"
+    text = "# %%\nfrom course_kit import check\n\ncheck('0.1', {answer!r})\n"
+    [target] = [target for target in targets(course) if target.kind == "solution"]
+    source.write_text(text.format(answer="no such day"), encoding="utf-8")
+    with pytest.raises(AuthoringError, match="the solution does not pass its own check. Exercise 0.1: not yet."):
+        make(target)
+    source.write_text(text.format(answer=None), encoding="utf-8")
+    with pytest.raises(AuthoringError, match="Exercise 0.1: not attempted."):
+        make(target)

@@ -27,6 +27,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -209,6 +210,7 @@ def observe_case(exercise: Exercise, obj: Any, case: Any, printed: "_Printed | N
     """Use the learner's object on a copy of one case; what happened comes back as plain JSON."""
     obj = copy.deepcopy(obj) if isinstance(obj, dict | list) else obj
     case = copy.deepcopy(case)
+    _load_ahead()
     try:
         with _captured(_Printed() if printed is None else printed):
             seen = _within(exercise.seconds, lambda: exercise.observe(obj, case))
@@ -222,6 +224,14 @@ def observe_case(exercise: Exercise, obj: Any, case: Any, printed: "_Printed | N
         return json.loads(json.dumps(seen, default=lambda value: f"<{type(value).__name__}>"))
     except (TypeError, ValueError, RecursionError):
         return {"unreadable": type(seen).__name__}
+
+
+@cache
+def _load_ahead() -> None:
+    """Load the SDK and make a first client: on a busy machine that takes seconds, which are not the learner's."""
+    from course_kit.mock.provider import MockProvider
+
+    MockProvider(["Ready."]).client(max_retries=0)
 
 
 def judge_case(exercise: Exercise, case: Any, observation: Any, name: str = "Your code") -> Verdict:

@@ -20,13 +20,6 @@ DEFINITIONS = [
 CITIES = ["Oslo", "Lima", "Hangzhou", "Shanghai", "Malmö", "Quito"]
 
 
-def _load_the_sdk() -> None:
-    """Import it and make a first client, which takes seconds on a busy machine: not on a case's clock."""
-    from course_kit.mock.provider import MockProvider
-
-    MockProvider(["Ready."]).client(max_retries=0)
-
-
 def _call(name: str, city: str) -> dict[str, Any]:
     return {"type": "tool_use", "name": name, "input": {"city": city}}
 
@@ -46,7 +39,6 @@ def _call(name: str, city: str) -> dict[str, Any]:
 )
 class WriteTheLoop:
     def cases(seed: int) -> list[dict[str, Any]]:
-        _load_the_sdk()
         draw = random.Random(f"1.1:{seed}")
         one, two, three = draw.sample(CITIES, 3)
         weather, time = _call("get_weather", one), _call("get_time", two)
@@ -262,7 +254,6 @@ class FindTheBrokenRule:
 )
 class CheapestForcedCall:
     def cases(seed: int) -> list[int]:
-        _load_the_sdk()
         return [seed * 3 + number for number in range(3)]
 
     def observe(body: Any, seed: int) -> Any:
