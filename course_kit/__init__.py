@@ -10,7 +10,7 @@ The names below load when they are first used, so `import course_kit` costs noth
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _WHERE = {
     "catalogue": "catalogue_requests",

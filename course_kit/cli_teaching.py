@@ -10,14 +10,7 @@ import click
 
 __all__ = ["COMMANDS"]
 
-COMMANDS: list[click.Command] = []
-SYSTEMS = (
-    "linux",
-    "linux-arm",
-    "macos",
-    "macos-intel",
-    "windows",
-)  # of `bundle/making.py`, which loads when it is used
+SYSTEMS = ("linux", "linux-arm", "macos", "macos-intel", "windows")  # those of `bundle/making.py`
 PYTHONS = ("3.11", "3.12", "3.13")
 
 
@@ -39,9 +32,6 @@ def board(workspaces: str | None, port: int, host: str, code: str | None, max_le
         click.echo(page.as_text(here.rows()))
     else:
         serving.serve_board(here, host, port, click.echo)
-
-
-COMMANDS.append(board)
 
 
 @click.command()
@@ -83,9 +73,6 @@ def grade(
     click.echo(f"\n{pages.time_told(grades)} Written: {written}.")
 
 
-COMMANDS.append(grade)
-
-
 @click.command()
 @click.argument("lessons", nargs=-1)
 @click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), help="Where; by default teaching/.")
@@ -106,9 +93,6 @@ def teach(lessons: tuple[str, ...], folder: Path | None, only_plan: bool, reveal
     click.echo(f"Begin with {written[-1]}.")
 
 
-COMMANDS.append(teach)
-
-
 @click.command()
 @click.argument("name", required=False)
 def tracks(name: str | None) -> None:
@@ -121,9 +105,6 @@ def tracks(name: str | None) -> None:
     for each in map(known.track, known.track_names()):
         click.echo(f"{each.name:11} {each.minutes:>4} minutes  {each.title}")
     click.echo("`course tracks NAME` prints the timetable.")
-
-
-COMMANDS.append(tracks)
 
 
 @click.command()
@@ -169,9 +150,6 @@ def hub(
         running.stop()
 
 
-COMMANDS.append(hub)
-
-
 @click.command()
 @click.option(
     "--for", "systems", multiple=True, type=click.Choice(SYSTEMS), help="For which machines; may be repeated."
@@ -187,4 +165,4 @@ def bundle(folder: Path, systems: tuple[str, ...], pythons: tuple[str, ...]) -> 
     make_bundle(folder, systems, pythons, click.echo)
 
 
-COMMANDS.append(bundle)
+COMMANDS: list[click.Command] = [board, bundle, grade, hub, teach, tracks]

@@ -10,6 +10,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
+import course_kit
 from course_kit import building, doctor, lab
 from course_kit.classroom import progress
 from course_kit.cli import main
@@ -27,7 +28,7 @@ def lesson(folder, source: str) -> None:
 
 
 def test_version():
-    assert course("--version").output == "course, version 0.1.0\n"
+    assert course("--version").output == f"course, version {course_kit.__version__}\n"
 
 
 def test_help_names_the_commands_and_imports_nothing_heavy():
