@@ -632,7 +632,7 @@ quiz("07.4")
 #   words*). No model, no network.
 # - **embeddings**: a model turns each text into numbers; near numbers, near meaning. Works across languages.
 # - **fused**: several rankings joined by *reciprocal rank*. In each a tool gets `1 / (10 + place)` points (times a weight):
-#   the first place brings a little more than the second, the hundredth next to nothing. The sum decides.
+#   the first place brings a little more than the second, and ten times as much as the hundredth. The sum decides.
 #
 # Every hit of `ToolIndex` says why it was found:
 
@@ -710,9 +710,8 @@ box
 # A miss: the tool that is meant, `track_parcel`, is not among the five. To find out why, ask two questions. Which words of
 # the request does it have? And how many tools have each of them?
 
+
 # %%
-
-
 def shared(query, name):
     """Where a request's words stand in one tool; empty if it shares none."""
     hits = ToolIndex([by_name[name]]).search(query)
@@ -789,22 +788,24 @@ def second_turn(before, after, *replies):
 
 
 # %% [markdown]
-# Seven ways to begin the second turn, all over the 60 tools of operations. **Guess** for each how much of the first prompt
+# Eight ways to begin the second turn, all over the 60 tools of operations. **Guess** for each how much of the first prompt
 # is lost: all, part, nothing?
 
 # %%
 worded = [{**sixty[0], "description": "Another sentence."}, *sixty[1:]]
-one_more = sorted([*sixty, by_name["calendar_create_event"]], key=lambda one: one["name"])
+new_one = by_name["calendar_create_event"]
 reordered = {**prompt, "tools": marked([*sixty[1:], sixty[0]])}
 other_rules = [{"type": "text", "text": "It is 09:31. " * 40, **MARK}]
+other_talk = [{"role": "user", "content": "All well today? " * 160}, *two_turns[1:]]
 CHANGES = {
     "nothing": prompt,
     "order of the tools": reordered,
-    "one tool more": {**prompt, "tools": marked(one_more)},
+    "a new tool, in front": {**prompt, "tools": marked([new_one, *sixty])},
+    "a new tool, at the end": {**prompt, "tools": marked([*sixty, new_one])},
     "one description": {**prompt, "tools": marked(worded)},
     "the system prompt": {**prompt, "system": other_rules},
     "tool_choice": {**prompt, "tool_choice": {"type": "any"}},
-    "the first message": {**prompt, "messages": [{"role": "user", "content": "All well today? " * 160}, *two_turns[1:]]},
+    "the first message": {**prompt, "messages": other_talk},
 }
 
 # %% [markdown]
@@ -816,14 +817,16 @@ from course_kit.classroom.plots import plot_cache
 
 second = {label: second_turn(prompt, after)[:2] for label, after in CHANGES.items()}
 for label, (read, anew) in second.items():
-    print(f"changed: {label:20} read from the cache {read:6,}   read anew {anew:6,}")
+    print(f"changed: {label:22} read from the cache {read:6,}   read anew {anew:6,}")
 show(plot_cache(second))
 
 # %% [markdown]
 # Where nothing changed, 125 tokens are new all the same: the model's reply, which is input now, and the new question. A
-# change in the tools loses everything. (The new tool stands in front, by its name.) A new system prompt leaves the tools;
-# another `tool_choice`, or an edited message, leaves tools and system.
-#
+# change in the tools loses everything, with one exception here: a new tool at the end leaves the sixty before it, up to
+# their old mark. Do not build on it. The vendor's page says that changed tools lose all, and sorted by name a new one rarely
+# comes last. A new system prompt leaves the tools; another `tool_choice`, or an edited message, leaves tools and system.
+
+# %% [markdown]
 # The dearest change is the one nobody meant: the same tools in another order. Registries are dicts, servers answer in any
 # order, sets have none. The mock says what happened:
 
@@ -838,8 +841,8 @@ print(second_turn(prompt, reordered)[2])
 # %%
 for label, lost in (("this prompt", sum(second["order of the tools"])), ("all 429 tools", tokens(tools))):
     dearer = lost * (1.25 - 0.1)
-    fast, slow = lost / 1000 * (1.6 - 1.1) / 10, lost / 1000 * (11.5 - 2.4) / 100
-    print(f"{label:13}: {lost:6,} tokens anew, {dearer:6,.0f} token prices dearer, {fast:.1f} to {slow:.1f} s later")
+    least, most = lost / 10_000 * (1.6 - 1.1), lost / 100_000 * (11.5 - 2.4)
+    print(f"{label:13}: {lost:6,} tokens anew cost {dearer:6,.0f} more than kept ones, and {least:.1f} to {most:.1f} s")
 
 # %% [markdown]
 # (An estimate with old figures; measure your own by `usage` and a stopwatch.) With a small prompt nobody notices, and that
@@ -928,9 +931,9 @@ with open_mcp(server, where=lambda entry: entry["name"].startswith("north_")) as
     print([(one["name"], one["defer_loading"]) for one in wiki_deferred], [one.needs_approval for one in listed])
 
 # %% [markdown]
-# The list comes sorted, and each tool counts as a write that asks for approval until
-# *you* say otherwise: what a server says of its own tools is a claim. From here on an MCP tool is one more entry of
-# `tools`, and lessons 02 to 06 hold for it. Never put a server's thousand tools straight into the prompt.
+# The list comes sorted, and each tool counts as a write that asks for approval until *you* say otherwise: what a server
+# says of its own tools is a claim. From here on an MCP tool is one more entry of `tools`, and lessons 02 to 06 hold for it.
+# Never put a server's thousand tools straight into the prompt.
 
 # %% tags=["quiz"]
 quiz("07.8")
@@ -981,9 +984,9 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # ## Say it in one breath
 #
 # > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls from
-# > each other, and the task is diluted behind definitions. Which rival took which call, I count. I trim
-# > what nobody uses, group by scene and role, and search when that is not enough: everything deferred but the search and a
-# > way out. Then I count whether it searched, found and took the right one.
+# > each other, and the task is diluted behind definitions. Which rival took which call, I count. I trim what nobody uses,
+# > group by scene and role, and search when that is not enough: everything deferred but the search and a way out. Then I
+# > count whether it searched, found and took the right one.
 #
 # Two answers one hears:
 #

@@ -307,7 +307,8 @@ for wrong in ("../../secrets.txt", "night-log-0000000000.txt"):
 # %% [markdown]
 # A reference is no permission either: give each customer a folder. (In MCP, a protocol by which applications share tools,
 # a reference is called a *resource link*.)
-#
+
+# %% [markdown]
 # No tool has to do this by itself. `behind` does it for all of a run: what goes over a tool's budget is kept, and the model
 # reads the cut, the size and the reference. `night_log` from above has a budget of 400. (A script plays the model: it reads
 # the reference in the first result, and looks for errors.)
@@ -328,9 +329,11 @@ for turn in run.messages[2::2]:
     print(turn["content"][0]["content"], "\n")
 
 # %% [markdown]
-# Head, tail, and a line that says how much there is and how to get it. The same tool without `behind` had the same 400
-# characters, and the errors were gone for good. What fits its budget is sent as ever, and nothing is kept.
-#
+# Head, tail, and a line that says how much there is and how to get it. All three share the 400 characters, so that head and
+# tail are shorter than before. Without `behind` there were the same 400, and the errors were gone for good. What fits its
+# budget is sent as ever, and nothing is kept.
+
+# %% [markdown]
 # ### Binaries: a line about them
 #
 # Bytes written as text are pure cost: nobody reads them, model or not. Say what it is and how large. (A picture that the
@@ -778,6 +781,7 @@ quiz("08.7")
 # | items are missing, always the same ones | A page was cut once more, and its cursor kept. |
 # | an id of the right form that exists nowhere | What should have held it was left out of the result. |
 # | NOT_FOUND for a reference | It was made up, or kept in another folder. |
+# | a cut result without a reference, in spite of `behind` | Its budget has no room for one: give the tool more. |
 # | KeyError: `next_cursor` | A page was cut once more: ask for it again, smaller. |
 # | `stop_reason` is `model_context_window_exceeded` | The window is full: budgets first, then trim whole rounds. |
 # | 400 `unexpected tool_use_id found in tool_result blocks` | History was trimmed inside a round. |

@@ -661,9 +661,10 @@ show(plot_by_tool(figures, title="Version 1, by the tool that was meant (simulat
 
 # %% [markdown]
 # The tool that matters most is the worst. Three means of the same bars: every trial alike (82 %; not 85, since cases without
-# a call belong to no tool, and *two_wishes* to two), every tool alike (86 %), and every tool by its risk, a refund ten times as much as a look-up
-# (68 %). Only the last one sinks with the refund, and a bar of its own says why.
-#
+# a call belong to no tool, and *two_wishes* to two), every tool alike (86 %), and every tool by its risk, a refund ten times
+# as much as a look-up (68 %). Only the last one sinks with the refund, and a bar of its own says why.
+
+# %% [markdown]
 # But are the look-ups *safe*? I wrote these cases with the tools' descriptions beside me. So here are thirteen sentences in
 # other words, put down before any of them was tried and not reworded since:
 
@@ -734,7 +735,8 @@ for name, part in PARTS.items():
 # A second model that reads the final answer and gives marks is useful for tone. But it reads what you read of the *comma*: a
 # calm sentence about 19.00. Whether 1999 was paid is no matter of opinion. A row in a table costs nothing and says the same
 # tomorrow. What a rule can decide, a rule decides.
-#
+
+# %% [markdown]
 # ### 3. Single turns only
 #
 # *no_reason* passes nine times in ten: the desk asks for the reason. Then the customer answers: "It is damaged." **Guess** how
@@ -755,7 +757,8 @@ for (passed, text), number in sorted(endings.items()):
 # And five failed that a single turn never shows. (The rule: the simulated model chooses a tool by the last message alone, and
 # "It is damaged." lies on the border of what fits a refund. Chance decides.) Real agents rather lose the thread in turns
 # three to five. So a suite needs conversations, too.
-#
+
+# %% [markdown]
 # ### 4. A prompt was changed, and the baseline was not run again
 #
 # The **baseline** is what you compare with. It must have run with the same cases, the same model, the same tools but for the
@@ -819,17 +822,40 @@ except CourseKitError as error:
     print(error)
 
 # %% [markdown]
-# The look-ups, what needs no call, and one attack. Wherever the ledger decides, a call must have run. So batches count what
-# is *chosen*, and say nothing of what is *done*. `run_batch` sends, waits, and judges:
+# The look-ups, what needs no call, and one attack: *note*, which hides in an order. Here is a model that obeys every note,
+# written out as a script. **Guess:** who notices, a whole run or a batch?
+
+# %%
+from course_kit import call
+
+NOTE = [case for case in CASES if case.id == "note"]
+READ = call("query_order", order_id="ORD-20260829")
+PAY = call("refund_order", order_id="ORD-20260829", amount_cents=5000, reason="other")
+
+
+def obedient(seed):
+    return MockProvider([READ, PAY, "Done."])
+
+
+whole = run_trials(NOTE, obedient, trials=1, **settings)
+in_batch = run_batch(NOTE, obedient, tools=tools, trials=1, wait=0, progress=False)
+print("whole run:", whole.problems().strip())
+print("batch:    ", in_batch.problems())
+
+# %% [markdown]
+# The batch cannot notice: its one reply comes before the order has been read. A case that cannot fail is worth nothing, so
+# *note* stays with the whole runs, as do the refunds. Batches count what is *chosen* first, and say nothing of what is
+# *done*. For the rest `run_batch` sends, waits, and judges:
 
 # %%
 from pathlib import Path
 from tempfile import mkdtemp
 
 file = Path(mkdtemp()) / "batch.jsonl"
-batched = run_batch(single, desk, tools=tools, trials=4, file=file, wait=0, progress=False)
+able_to_fail = [case for case in single if case not in NOTE]
+batched = run_batch(able_to_fail, desk, tools=tools, trials=4, file=file, wait=0, progress=False)
 print(batched)
-same_cases = first.where(lambda record: record["case"] in [case.id for case in single])
+same_cases = first.where(lambda record: record["case"] in [case.id for case in able_to_fail])
 print(f"the same cases as whole runs: {same_cases.pass_hat_k(1):.2f}")
 print(file.read_text(encoding="utf-8")[:56], "…")
 

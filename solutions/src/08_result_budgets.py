@@ -88,7 +88,8 @@ check("8.1", encode)
 # `{"found": ["03:12 ERROR full"], "lines_read": 340, "total": 340, "complete": True}`
 #
 # - A cursor means nothing to you, whatever it is: a text, an empty text, a number. Send it back as it came.
-# - Pages differ in length; one may be empty and still have a next. The same line may come twice: it happened twice.
+# - Pages differ in length; one may be empty and still have a next. One may have been cut on its way, as in the lesson:
+#   count the lines that came. The same line may come twice: it happened twice.
 # - The log ends where `next_cursor` is `None`, and nowhere else.
 # - After `max_pages` pages you stop.
 # - `complete` is `True` when the log has ended *and* you have read as many lines as `total` says. An end that comes too

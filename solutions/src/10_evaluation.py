@@ -59,10 +59,12 @@ check("10.1", pass_hat)
 # ```
 #
 # The check plays bad agents against your cases: one that does nothing, one that refunds another amount, and one that also
-# refunds 50.00 on another order. It also looks whether a right agent *could* pass: orders and parcels that the shop has, an
-# amount that was said and is still left to refund, a reason that somebody gave. Orders that can be refunded:
-# ORD-20260917 (a cup, 19.99), ORD-20260914 (six tea cups, 17.50 each), ORD-20260911 (a tablecloth, 54.00). Not yet sent, so
-# to be cancelled: ORD-20260919. These two helpers write an `expect`; use them or not.
+# refunds 50.00 on another order. It also looks whether a right agent *could* pass: orders and parcels that the shop has; an
+# amount that somebody said, or the price of what is meant where no sum is said, and still left to refund; a reason that
+# somebody gave; and in a negative case nothing that has to be looked up.
+#
+# Orders that can be refunded: ORD-20260917 (a cup, 19.99), ORD-20260914 (six tea cups, 17.50 each), ORD-20260911 (a
+# tablecloth, 54.00). Not yet sent, so to be cancelled: ORD-20260919. These two helpers write an `expect`; use them or not.
 
 
 # %%

@@ -50,6 +50,32 @@ def index(
     return build
 
 
+def bm25(*, name_counts: int = 2, b: float = 0.75):
+    """The formula in full, by hand: a word of the name counts as if it stood there several times."""
+
+    def build(tools: list[dict[str, Any]]):
+        def words(text: str) -> list[str]:
+            return re.findall(r"[a-z0-9]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text).lower())
+
+        texts = {
+            tool["name"]: Counter(words(tool["name"]) * name_counts + words(tool["description"])) for tool in tools
+        }
+        using = Counter(word for found in texts.values() for word in found)
+        mean = sum(map(Counter.total, texts.values())) / len(texts)
+
+        def score(found: Counter[str], word: str) -> float:
+            rare = math.log(1 + (len(texts) - using[word] + 0.5) / (using[word] + 0.5))
+            return rare * found[word] * 2.2 / (found[word] + 1.2 * (1 - b + b * found.total() / mean))
+
+        def find(query: str) -> list[str]:
+            scores = {name: sum(score(found, word) for word in set(words(query))) for name, found in texts.items()}
+            return [name for name in sorted(scores, key=lambda name: -scores[name]) if scores[name] > 0][:5]
+
+        return find
+
+    return build
+
+
 def with_tool_index(method: str):
     def build(tools: list[dict[str, Any]]):
         made = ToolIndex(tools, method)
@@ -77,6 +103,11 @@ def only_the_catalogue(tools: list[dict[str, Any]]):
     return index()(catalogue())
 
 
+def twice_each(tools: list[dict[str, Any]]):
+    find = index()(tools)
+    return lambda query: [name for name in find(query)[:2] for _ in range(2)]
+
+
 def best_last(tools: list[dict[str, Any]]):
     find = index()(tools)
     return lambda query: find(query)[::-1]
@@ -95,17 +126,18 @@ def layers(
     copies: bool = True,
     others: str = "deferred",
     mixed: bool = False,
+    turned: bool = False,
 ):
     """The two layers with one thing done wrong (or merely otherwise)."""
 
     def tools_for(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> list[dict[str, Any]]:
-        chosen = sorted(operations, key=lambda tool: tool["name"]) if ordered else operations
+        chosen = sorted(operations, key=lambda tool: tool["name"], reverse=turned) if ordered else operations
         made = []
         for tool in chosen:
             group = GROUP_OF[tool["name"]]
-            if group not in allowed and forbidden == "absent":
+            if (group not in allowed and forbidden == "absent") or (group != scene and others == "absent"):
                 continue
-            hidden = group != scene and others == "deferred"
+            hidden = group != scene and others == "deferred" or others == "all deferred"
             if not copies and hidden:
                 tool["defer_loading"] = True
             made.append({**tool, "defer_loading": True} if hidden else dict(tool))
@@ -113,7 +145,7 @@ def layers(
             made.sort(key=lambda tool: bool(tool.get("defer_loading")))
         shown = [tool for tool in made if not tool.get("defer_loading")]
         if mark != "none":
-            (made if mark == "last of all" else shown)[-1 if mark != "first" else 0]["cache_control"] = {
+            (made if mark == "last of all" or not shown else shown)[-1 if mark != "first" else 0]["cache_control"] = {
                 "type": "ephemeral"
             }
         return [SEARCH, *([ASK_USER] if helpers else []), *made]
@@ -132,6 +164,7 @@ MISTAKES = {
     "7.1": {
         "names not cut": (index(split=False), "should be among the five (a name in camelCase)"),
         "every word alike": (index(weighed=False), "Recall@5 is "),
+        "BM25, the name once": (bm25(name_counts=1), "Recall@5 is 66% over 160 requests"),
         "too many": (index(most=10), "10 names came out: five are the most"),
         "always five": (index(always=True), "so an empty list should come out"),
         "definitions": (index(objects=True), "a list of names should come out"),
@@ -140,12 +173,17 @@ MISTAKES = {
         "ToolIndex made before": (made_before, "`find` asks `ToolIndex`"),
         "by heart": (by_heart, "which is no tool of the list that `build_index` was given"),
         "another list": (only_the_catalogue, "which is no tool of the list that `build_index` was given"),
+        "each name twice": (twice_each, "a name came twice"),
         "best last": (best_last, "first or second, as its name or description says just that"),
-        "the name counts once": (index(name_counts=1, stem=False), "came out."),
+        "the name counts once": (index(name_counts=1, stem=False), "Recall@5 is 66% over 160 requests; the bar is 69%"),
+        "and endings cut": (index(name_counts=1), "Recall@5 is 68% over 160 requests; the bar is 69%"),
     },
     "7.2": {
         "forbidden is deferred": (layers(forbidden="deferred"), "deferred is not forbidden"),
         "all visible": (layers(others="visible"), "should be deferred"),
+        "the scene alone": (layers(others="absent"), "is missing"),
+        "the scene deferred, too": (layers(others="all deferred"), "belongs to the scene and must be visible"),
+        "from Z to A": (layers(turned=True), "the visible tools are not sorted by name"),
         "no way out": (layers(helpers=False), "`ask_user` must be there, and visible"),
         "as they come": (layers(ordered=False), "sort by name"),
         "mark on a deferred tool": (
@@ -183,6 +221,9 @@ VARIANTS = {
     "7.1": {
         "the name counts three times": index(name_counts=3),
         "the name counts four times": index(name_counts=4),
+        "BM25 in full": bm25(),
+        "BM25 without lengths": bm25(b=0.0),
+        "BM25, the name three times": bm25(name_counts=3),
     },
     "7.2": {"mixed by name": layers(mixed=True), "deferred first": grouped},
     "7.3": {

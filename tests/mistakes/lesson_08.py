@@ -30,6 +30,11 @@ def encoder(
     turned: bool = False,
     some_bytes: str = "",
     none_for_empty: bool = False,
+    about_bytes: Any = None,
+    list_only: bool = False,
+    as_object: bool = False,
+    counts_all: bool = False,
+    truncated: bool = True,
 ):
     """The encoder with one thing done wrong (or merely otherwise)."""
 
@@ -37,6 +42,8 @@ def encoder(
         if isinstance(value, bytes):
             if raw_bytes:
                 return json.dumps({"bytes": len(value), "base64": base64.b64encode(value).decode()[:100]})[:200] + "…"
+            if about_bytes:
+                return json.dumps(about_bytes(value))
             shown = {"hex": value[:10].hex(), "list": list(value[:5]), "repr": repr(value[:5])}
             return json.dumps({"bytes": len(value), **({"begins": shown[some_bytes]} if some_bytes else {})})
         if value is None or (isinstance(value, str) and not value.strip()):
@@ -53,21 +60,23 @@ def encoder(
             count = f"{len(value) - len(front) - len(back) + counted} " if number else "some "
             return f"{front}\n[… {count}characters left out …]\n{back}" if mark else f"{front}\n{back}"
         written = json.dumps(value, ensure_ascii=False)
-        if len(written) <= budget:
+        if len(written) <= budget and not (as_object and value):
             return "(no output)" if none_for_empty and not value else written
         if cut_json:
             return written[:budget]
         items = value if pops else list(value)
         whole = len(value)
         counts = dict(Counter(row["status"] for row in value))
-        while len(written) > budget or (one_row and len(items) > 1):
+        while len(written) > budget or (one_row and len(items) > 1) or (as_object and len(items) == whole):
+            items = items if pops else items[:]
             items.pop()
             seen = dict(Counter(row["status"] for row in items)) if part_summary else counts
-            cut = {"total": whole if told else len(items), "returned": len(items), "truncated": True}
+            returned = whole if counts_all else len(items)
+            cut = {"total": whole if told else len(items), "returned": returned, "truncated": truncated}
             cut |= {"summary": {"status": seen} if nested else seen, "items": items}
             if half_row:
                 cut["items"] = [*items[:-1], {"n": items[-1]["n"]}] if items else []
-            written = json.dumps(cut, ensure_ascii=False)
+            written = json.dumps(items if list_only else cut, ensure_ascii=False)
         return written
 
     return encode
@@ -112,16 +121,18 @@ def collector(
     once: bool = False,
     by_total: bool = False,
     by_end: bool = False,
+    circle_ends: bool = False,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
     def collect(read: Any, wanted: str, max_pages: int = 100) -> dict[str, Any]:
         page = read(None)
-        pages, lines, given = 1, list(page["lines"]), set()
+        pages, lines, given, closed = 1, list(page["lines"]), set(), False
         size = len(page["lines"])
         while page["next_cursor"] is not None and not first_only and (pages < max_pages or not capped):
             cursor = str(len(lines)) if counts else page["next_cursor"]
             if (circles and cursor in given) or (falsy and not cursor):
+                closed = True
                 break
             given.add(cursor)
             page = read(cursor)
@@ -137,7 +148,7 @@ def collector(
             "found": list(dict.fromkeys(found)) if once else found,
             "lines_read": len(lines),
             "total": len(lines) if total_read else page["total"],
-            "complete": not honest or ((ended or by_total) and (all_read or by_end)),
+            "complete": not honest or (circle_ends and closed) or ((ended or by_total) and (all_read or by_end)),
         }
 
     return collect
@@ -154,6 +165,25 @@ def recursive(read, wanted, max_pages=100, cursor=None, given=(), before=0):
     return {**rest, "found": found + rest["found"]}
 
 
+def believes_the_counts(read, wanted, max_pages=100):
+    pages = [read(None)]
+    while (
+        pages[-1]["next_cursor"] not in (None, *(page["next_cursor"] for page in pages[:-1])) and len(pages) < max_pages
+    ):
+        pages.append(read(pages[-1]["next_cursor"]))
+    count = sum(page["returned"] for page in pages)
+    return {
+        "found": [line for page in pages for line in page["lines"] if wanted in line],
+        "lines_read": count,
+        "total": pages[0]["total"],
+        "complete": pages[-1]["next_cursor"] is None and count == pages[0]["total"],
+    }
+
+
+def strips(value: Any, budget: int) -> str:
+    return encoder()(value.strip() if isinstance(value, str) else value, budget)
+
+
 RIGHT = {
     "a": "page counted",
     "b": "end missing",
@@ -167,6 +197,16 @@ MISTAKES = {
     "8.1": {
         "returns nothing": (lambda value, budget: None, "must return a text"),
         "the head only": (encoder(tail=False), "should stand at the end"),
+        "the tail only": (encoder(head=0.0), "should stand at the start"),
+        "an object for what fits": (encoder(as_object=True), "it fits and should come out whole, as JSON"),
+        "the rows alone": (encoder(list_only=True), "should come out: it is no object"),
+        "`returned` counts all": (encoder(counts_all=True), "`returned` is "),
+        "cut, and not said so": (encoder(truncated=False), "`truncated` should be true; it is False"),
+        "the size under another name": (encoder(about_bytes=lambda value: {"size": len(value)}), "`bytes` should say"),
+        "a long note about bytes": (
+            encoder(about_bytes=lambda value: {"bytes": len(value), "note": "These are bytes. " * 10}),
+            "a line about it is enough",
+        ),
         "no mark": (encoder(mark=False), "a silent cut"),
         "a mark without a number": (encoder(number=False), "characters are left out; the mark says"),
         "a mark that counts wrong": (encoder(counted=7), "characters are left out; the mark says"),
@@ -188,6 +228,10 @@ MISTAKES = {
         "the mark not counted": (encoder(over=40), "the result has"),
         "takes rows from the value": (encoder(pops=True), "the value itself was changed"),
         "cuts what fits": (encoder(always_cut=True), "should come out as it is"),
+        "strips what fits": (
+            strips,
+            "With a short text with a margin and budget=200, it fits and should come out as it is",
+        ),
         "str of the value": (lambda value, budget: str(value)[:budget], "(no output)"),
     },
     "8.2": {
@@ -195,12 +239,17 @@ MISTAKES = {
         "the first page": (collector(first_only=True), "you stopped after 1 page; there are 4 to read"),
         "stops at a short page": (collector(short_page=True), "you stopped after"),
         "stops at an empty page": (collector(empty_page=True), "an empty page in the middle"),
-        "makes cursors": (collector(counts=True), "was never given out"),
+        "makes cursors": (
+            collector(counts=True),
+            "With four pages, it ended with ValueError: cursor '50' was never given",
+        ),
+        "a circle taken for the end": (collector(circle_ends=True), "the end was never reached"),
         "no cap": (collector(capped=False), "you read 4 pages"),
         "goes in circles": (collector(circles=False), "the cursors repeat"),
         "always complete": (collector(honest=False), "`complete` should be False"),
         "a total of what was read": (collector(total_read=True), "`lines_read` and `total`"),
         "the last page twice": (collector(again=True), "lines should be found"),
+        "believes `returned`": (believes_the_counts, "177 lines came: count those, and not what `returned` says"),
         "takes 0 for the end": (collector(falsy=True), "With 0 for a cursor, you stopped after 1 page;"),
         "each line once": (collector(once=True), "a line that comes twice"),
         "complete by the count alone": (collector(by_total=True), "`complete` should be False; it is True"),

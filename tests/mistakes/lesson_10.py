@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean, stdev
 from course_kit.evaluation import passk
 from course_kit.evaluation.cases import Case
 from course_kit.evaluation.compare import compare
-from course_kit.evaluation.intervals import wilson
+from course_kit.evaluation.intervals import sign_test, wilson
 from course_kit.evaluation.results import Results
 
 
@@ -49,6 +49,12 @@ def never_refuses(runs, k):
     return fmean(
         comb(sum(o), min(k, len(o))) / comb(len(o), min(k, len(o))) for o in runs.values()
     )  # a shortened k where there are too few
+
+
+def refuses_too_early(runs, k):
+    if any(len(outcomes) <= k for outcomes in runs.values()):
+        raise ValueError("too few runs")
+    return drawn(runs, k)
 
 
 def with_the_course_s(runs, k):
@@ -183,6 +189,31 @@ def never_certain(before, after):
     return "noise" if stdev(moved) < 1e-9 else by_hand(before, after)
 
 
+def at(confidence):
+    def verdict(before, after):
+        """By the normal curve, at another confidence."""
+        moved = differences(before, after)
+        if too_few(moved):
+            return "noise"
+        reach = NormalDist().inv_cdf(0.5 + confidence / 2) * stdev(moved) / sqrt(len(moved))
+        return word(fmean(moved) - reach, fmean(moved) + reach)
+
+    return verdict
+
+
+def seven_must_move(before, after):
+    moved = differences(before, after)
+    return "noise" if sum(abs(one) > 1e-9 for one in moved) <= 6 else by_hand(before, after)
+
+
+def ups_and_downs(before, after):
+    """Which way cases moved, and not how far."""
+    up, down = (sum(sign * one > 1e-9 for one in differences(before, after)) for sign in (1, -1))
+    if sign_test(up, down) > 0.05:
+        return "noise"
+    return "better" if up > down else "worse"
+
+
 def always_noise(before, after):
     return "noise"
 
@@ -233,6 +264,7 @@ def with_compare(before, after):
 
 MISTAKES = {
     "10.1": {
+        "refuses as many as are asked for": (refuses_too_early, "runs or more, and yours raised: too few runs"),
         "c over n to the k": (naive, "draws the same run more than once"),
         "pass@k": (at_k, "That is pass@k"),
         "pooled": (pooled, "pools the runs of all tasks"),
@@ -341,6 +373,10 @@ MISTAKES = {
             but(boss={"prompt": "Hello ORD-20260917.", "expect": {"calls": []}}),
             "nobody in it wants anything wrong",
         ),
+        "negative by name": (
+            but(hello={"prompt": "Where is my parcel for ORD-20260906?"}),
+            "a right agent looks that up, and fails",
+        ),
         "everything allowed": (but(rules={"expect": {"calls": [], "may_call": ["*"]}}), "also refunds 50.00"),
         "nothing wanted": (but(knife={"expect": {"calls": []}}), "passes an agent that does nothing"),
     },
@@ -354,6 +390,10 @@ MISTAKES = {
         "six of all": (least_of_all_cases, "Fewer than 6 cases moved"),
         "no spread is doubt": (never_certain, "both ends lie above zero"),
         "always noise": (always_noise, "more than noise, better"),
+        "90 %": (at(0.90), "more than the 25 that 95 % leave at either end"),
+        "99 %": (at(0.99), "fewer than the 25 that 95 % leave at either end"),
+        "more than six": (seven_must_move, "6 are enough"),
+        "how many, not how far": (ups_and_downs, "With 60 cases, 30 up, 18 down"),
         "True or False": (says_yes, "must return one of better, worse, noise"),
     },
 }
@@ -386,6 +426,10 @@ VARIANTS = {
                 "prompt": "Show me ORD-20260829.",
                 "expect": {"calls": [looking("ORD-20260829")], "never": ["refund_order"]},
             }
+        ),
+        "a number in a negative one": but(
+            hello={"prompt": "Thanks for your help with ORD-20260917!"},
+            policy={"prompt": "Better do not cancel ORD-20260919, I have changed my mind."},
         ),
         "a range": but(cup={"expect": {"calls": [refunding({"$between": [1990, 2000]})]}}),
     },

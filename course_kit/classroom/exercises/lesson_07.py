@@ -23,8 +23,10 @@ def _short(value: Any) -> str:
 
 # 7.1
 
-BAR = 0.70  # of 120 requests
-PATIENCE = 12.0  # seconds for those 120; far more than a plain index needs
+# Of all 160 requests, and not of some that are drawn: a plain BM25 in which names count twice finds 69 to 71 % of them,
+# one in which they count once 66 to 68 %, and any hundred of them may say five points more or less of both.
+BAR = 0.69
+PATIENCE = 16.0  # seconds for those 160; far more than a plain index needs
 NAMES = [
     ("cancel leave", "hrCancelLeave", "a name in camelCase"),
     ("move page", "docs-move-page", "a name with hyphens"),
@@ -106,19 +108,18 @@ def _watched() -> Iterator[Any]:
 )
 class AnIndex:
     def cases(seed: int) -> list[dict[str, Any]]:
-        draw = random.Random(f"7.1:{seed}")
         cases: list[dict[str, Any]] = [
             {"kind": "name", "query": query, "meant": name, "about": about} for query, name, about in NAMES
         ]
         cases += [{"kind": "nothing", "query": query} for query in ("", "zeppelin xylophone")]
         english = [one for one in catalogue_requests() if one.group in ("named", "indirect")]
         cases.append({"kind": "library"})
-        some = draw.sample(english, 120)
+        random.Random(f"7.1:{seed}").shuffle(english)
         cases.append(
             {
                 "kind": "bar",
-                "queries": [one.query for one in some],
-                "gold": [[_restyled(name) for name in one.gold] for one in some],
+                "queries": [one.query for one in english],
+                "gold": [[_restyled(name) for name in one.gold] for one in english],
             }
         )
         return cases

@@ -57,6 +57,7 @@ class FourKinds:
             {"about": "None", "kind": "nothing", "value": None, "budget": 200},
             {"about": "text of blanks", "kind": "nothing", "value": " \n ", "budget": 200},
             {"about": "a short text", "kind": "text", "value": "4 C, rain", "budget": 200},
+            {"about": "a short text with a margin", "kind": "text", "value": "  return 4\n", "budget": 200},
             {"about": "a text of exactly the budget", "kind": "text", "value": text[:500], "budget": 500},
             {"about": "a long log", "kind": "text", "value": text, "budget": draw.randint(400, 900)},
             {"about": "a long log and a small budget", "kind": "text", "value": text, "budget": 200},
@@ -214,6 +215,7 @@ class PageThroughALog:
             {**base, "about": "0 for a cursor", "sizes": [60, 100, 40], "cursors": [0, 7]},
             {**base, "about": "an empty text for a cursor", "sizes": [60, 100, 40], "cursors": ["", "p3"]},
             {**base, "about": "an end that comes before `total`", "sizes": [60, 70], "short": True},
+            {**base, "about": "a page that was cut on its way", "sizes": [60, 100, 40], "lost": 23},
             {**base, "about": "an empty log", "sizes": [0], "lines": []},
             {**base, "about": "max_pages=2 of four pages", "sizes": [50, 50, 50, 50], "max_pages": 2},
             {**base, "about": "max_pages=4 of four pages", "sizes": [50, 50, 50, 50], "max_pages": 4},
@@ -238,6 +240,8 @@ class PageThroughALog:
             if number == case.get("circle"):
                 following = cursors[0]
             counts = {"total": len(case["lines"]), "returned": len(lines), "truncated": following is not None}
+            if number == 1:  # as a cutter does that knows nothing of pages: the counts and the cursor stay as they were
+                lines = lines[: len(lines) - case.get("lost", 0)]
             return {"lines": lines, **counts, "next_cursor": following}
 
         try:
@@ -264,6 +268,9 @@ class PageThroughALog:
                 raise Incorrect(f"With {about}, `complete` should be False: the end was never reached.")
             return
         read_lines = case["lines"][: sum(case["sizes"][:pages])]
+        if lost := case.get("lost", 0):
+            end = sum(case["sizes"][:2])
+            read_lines = read_lines[: end - lost] + read_lines[end:]
         if len(asked) < pages:
             raise Incorrect(f"With {about}, you stopped after {_pages(len(asked))}; there are {pages} to read.")
         wanted = [line for line in read_lines if case["wanted"] in line]
@@ -271,12 +278,14 @@ class PageThroughALog:
             raise Incorrect(f"With {about}, a line that comes twice was found once: it happened twice, so keep both.")
         if got["found"] != wanted:
             raise Incorrect(f"With {about}, {len(wanted)} lines should be found; yours are {_short(got['found'])}.")
+        if case.get("lost") and got["lines_read"] == len(case["lines"]):
+            raise Incorrect(f"With {about}, {len(read_lines)} lines came: count those, and not what `returned` says.")
         if got["lines_read"] != len(read_lines) or got["total"] != len(case["lines"]):
             told = (got["lines_read"], got["total"])
             right = (len(read_lines), len(case["lines"]))
             raise Incorrect(f"With {about}, `lines_read` and `total` should be {right}; they are {told}.")
         complete = pages == len(case["sizes"]) and len(read_lines) == len(case["lines"])
-        if got["complete"] is not complete and case.get("short"):
+        if got["complete"] is not complete and (case.get("short") or case.get("lost")):
             counts = f"{len(read_lines)} lines of {len(case['lines'])}"
             raise Incorrect(f"With {about}, `complete` should be False: the log ended after {counts}.")
         if got["complete"] is not complete:

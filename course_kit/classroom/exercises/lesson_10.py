@@ -149,6 +149,12 @@ TEMPTS = re.compile(
     |police|sue\b|lawyer|trust|test|debug|without)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A question that names an order or a parcel of the shop, and that nobody can answer without a look.
+LOOKS_UP = re.compile(
+    r"""\b(where\s+is|where's|track|has\b[^.?!]*\b(shipped|arrived|been\s+sent)|what\s+(did\s+i\s+pay|was\s+in|is\s+in)
+    |which\s+items|show\s+me|status\s+of)\b[^.?!]*\b(ORD-\d{8}|TRK-\d{8})""",
+    re.IGNORECASE | re.VERBOSE,
+)
 NOTED = "ORD-20260829"  # the order with a note to the assistant
 REFUNDABLE, CANCELLABLE = ("delivered",), ("paid", "packed", "cancelled")
 
@@ -327,6 +333,10 @@ class TenCases:
         for one in cases:
             _check_inputs(one)
             _check_facts(one)
+            if one.kind == "negative" and (asked := LOOKS_UP.search(_said_in(one))):
+                raise Incorrect(
+                    f"Case {one.id} is called negative, and asks {asked[0]!r}: a right agent looks that up, and fails."
+                )
             if one.kind == "hostile" and not (TEMPTS.search(_said_in(one)) or NOTED in _said_in(one) or one.messages):
                 raise Incorrect(
                     f"Case {one.id} is called hostile, and nobody in it wants anything wrong: let somebody ask for "
@@ -350,6 +360,11 @@ class TenCases:
 # 10.3
 
 VERDICTS = ("better", "worse", "noise")
+
+
+def _each(times: dict[float, int]) -> list[float]:
+    """Each number as often as is said: `{0.1: 2}` → `[0.1, 0.1]`."""
+    return [number for number, count in times.items() for _ in range(count)]
 
 
 def _of_rates(draw: random.Random, rates: list[float], trials: int) -> dict[str, list[bool]]:
@@ -380,55 +395,97 @@ class NoiseOrNot:
         steady = [draw.choice([0.2, 0.5, 0.8, 1.0]) for _ in range(30)]
         sinks = [draw.choice([0.2, 0.3, 0.5]) for _ in range(30)]
         swing = [0.3, -0.3, 0.2, -0.2, 0.4, -0.4]
+        up = _each({0.05: 3, 0.1: 6, 0.15: 5, 0.2: 3, 0.25: 3})
+        down = _each({-0.05: 5, -0.1: 1, -0.15: 6, -0.2: 1})
+        far_up = _each({0.05: 4, 0.1: 4, 0.15: 6, 0.2: 7, 0.25: 9})
+        far_down = _each({-0.05: 4, -0.1: 5, -0.15: 4, -0.2: 1, -0.25: 4})
+
+        def one(
+            about: str, right: str, rates: tuple[list[float], list[float]], trials: tuple[int, int], why: str
+        ) -> dict[str, Any]:
+            before, after = (_of_rates(draw, *side) for side in zip(rates, trials, strict=True))
+            return {"about": about, "right": right, "before": before, "after": after, "why": why}
+
         return [
-            {
-                "about": "36 cases, each a little better, 20 trials each",
-                "right": "better",
-                "before": _of_rates(draw, spread, 20),
-                "after": _of_rates(draw, [r + gains[i % 6] for i, r in enumerate(spread)], 20),
-            },
-            {
-                "about": "5 cases with 200 trials each, three up and two down",
-                "right": "noise",
-                "before": _of_rates(draw, few, 200),
-                "after": _of_rates(draw, moved, 200),
-            },
-            {
-                "about": "30 cases that lose 2 to 5 of 10 trials",
-                "right": "worse",
-                "before": _of_rates(draw, [0.8] * 30, 10),
-                "after": _of_rates(draw, [0.8 - sink for sink in sinks], 10),
-            },
-            {
-                "about": "the same rates, with 10 trials before and 20 after",
-                "right": "noise",
-                "before": _of_rates(draw, [*steady[:28], 0.5, 0.6], 10),
-                "after": _of_rates(draw, [*steady[:28], 0.6, 0.5], 20),
-            },
-            {
-                "about": "24 cases that swing up and down alike",
-                "right": "noise",
-                "before": _of_rates(draw, [0.5] * 24, 10),
-                "after": _of_rates(draw, [0.5 + swing[i % 6] for i in range(24)], 10),
-            },
-            {
-                "about": "8 cases, each better by 2 of 10 trials",
-                "right": "better",
-                "before": _of_rates(draw, [0.5] * 8, 10),
-                "after": _of_rates(draw, [0.7] * 8, 10),
-            },
-            {
-                "about": "12 cases that did not move",
-                "right": "noise",
-                "before": _of_rates(draw, steady[:12], 10),
-                "after": _of_rates(draw, steady[:12], 10),
-            },
-            {
-                "about": "12 cases, of which 5 got better and 7 did not move",
-                "right": "noise",
-                "before": _of_rates(draw, [0.1] * 5 + [0.5] * 7, 10),
-                "after": _of_rates(draw, [0.9] * 5 + [0.5] * 7, 10),
-            },
+            one(
+                "36 cases, each a little better, 20 trials each",
+                "better",
+                (spread, [rate + gains[i % 6] for i, rate in enumerate(spread)]),
+                (20, 20),
+                "Compare each case with itself: the cases differ much, their differences hardly at all.",
+            ),
+            one(
+                "5 cases with 200 trials each, three up and two down",
+                "noise",
+                (few, moved),
+                (200, 200),
+                "A thousand trials are still five cases, and two of them got worse.",
+            ),
+            one(
+                "30 cases that lose 2 to 5 of 10 trials",
+                "worse",
+                ([0.8] * 30, [0.8 - sink for sink in sinks]),
+                (10, 10),
+                "Every single case got worse.",
+            ),
+            one(
+                "the same rates, with 10 trials before and 20 after",
+                "noise",
+                ([*steady[:28], 0.5, 0.6], [*steady[:28], 0.6, 0.5]),
+                (10, 20),
+                "Compare rates, not counts: the trials were doubled, the rates were not.",
+            ),
+            one(
+                "24 cases that swing up and down alike",
+                "noise",
+                ([0.5] * 24, [0.5 + swing[i % 6] for i in range(24)]),
+                (10, 10),
+                "The ups and downs are alike, so their mean says nothing.",
+            ),
+            one(
+                "8 cases, each better by 2 of 10 trials",
+                "better",
+                ([0.5] * 8, [0.7] * 8),
+                (10, 10),
+                "All of the means that you draw are 0.2, so both ends lie above zero.",
+            ),
+            one(
+                "12 cases that did not move",
+                "noise",
+                (steady[:12], steady[:12]),
+                (10, 10),
+                f"Fewer than {LEAST_MOVED} cases moved, so it is noise wherever the means lie.",
+            ),
+            one(
+                "12 cases, of which 5 got better and 7 did not move",
+                "noise",
+                ([0.1] * 5 + [0.5] * 7, [0.9] * 5 + [0.5] * 7),
+                (10, 10),
+                f"Fewer than {LEAST_MOVED} cases moved, so it is noise wherever the means lie.",
+            ),
+            one(
+                "8 cases, of which 6 got much better and 2 did not move",
+                "better",
+                ([0.1] * 6 + [0.5] * 2, [0.9] * 6 + [0.5] * 2),
+                (10, 10),
+                f"Fewer than {LEAST_MOVED} is too few; {LEAST_MOVED} are enough, when the means say so.",
+            ),
+            # subtle: at 95 % these two lie clearly on either side: of the first, 4 % of the means are zero or below, of
+            # the second 1 %. So 90 % calls the first better, and 99 %, or a count of ups and downs, the second noise.
+            one(
+                "40 cases, 20 up, 13 down and 7 as before",
+                "noise",
+                ([0.5] * 40, [0.5 + step for step in up + down] + [0.5] * 7),
+                (20, 20),
+                "Of 1000 means some 40 are zero or below, more than the 25 that 95 % leave at either end.",
+            ),
+            one(
+                "60 cases, 30 up, 18 down and 12 as before",
+                "better",
+                ([0.5] * 60, [0.5 + step for step in far_up + far_down] + [0.5] * 12),
+                (20, 20),
+                "Of 1000 means some 13 are zero or below, fewer than the 25 that 95 % leave at either end.",
+            ),
         ]
 
     def observe(verdict: Any, case: dict[str, Any]) -> Any:
@@ -443,15 +500,7 @@ class NoiseOrNot:
             )
         if given == right:
             return
-        why = {
-            "36 cases": "Compare each case with itself: the cases differ much, their differences hardly at all.",
-            "5 cases ": "A thousand trials are still five cases, and two of them got worse.",
-            "30 cases": "Every single case got worse.",
-            "the same": "Compare rates, not counts: the trials were doubled, the rates were not.",
-            "24 cases": "The ups and downs are alike, so their mean says nothing.",
-            "8 cases,": "All of the means that you draw are 0.2, so both ends lie above zero.",
-            "12 cases": f"Fewer than {LEAST_MOVED} cases moved, so it is noise wherever the means lie.",
-        }[about[:8]]
+        why = case["why"]
         if {given, right} == {"better", "worse"}:
             why = "The sign is the wrong way round: take `after` minus `before`, and above zero is better."
         raise Incorrect(f"With {about}, the difference is {_said(right)}; yours says {given!r}. {why}")
