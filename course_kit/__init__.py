@@ -86,9 +86,9 @@ _WHERE = {
     "classroom.lessons": "lesson_map",
     "classroom.plots": (
         "plot_accuracy plot_by_tool plot_cache plot_confusion plot_cumulative_tokens plot_damage plot_endings "
-        "plot_golden plot_growth plot_layers plot_ledger plot_mask plot_messages plot_naive plot_pass_curves "
-        "plot_pass_k plot_recall plot_recovery plot_releases plot_similarity plot_speed_up plot_strategies "
-        "plot_timeline plot_trials show"
+        "plot_golden plot_growth plot_guards plot_layers plot_ledger plot_mask plot_messages plot_naive plot_parts "
+        "plot_pass_curves plot_pass_k plot_recall plot_recovery plot_releases plot_similarity plot_speed_up "
+        "plot_strategies plot_timeline plot_trials show"
     ),
     "classroom.quiz": "quiz",
     "classroom.recall": "recall",

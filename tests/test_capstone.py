@@ -98,7 +98,7 @@ def never_calls(job):
 def test_a_constant_answer_fails_in_every_stage():
     found = run_suite(says_done, trials=1)
     assert {stage: len(found.where(stage=stage, passed=True)) for stage in STAGES} == {
-        **{"look": 1, "pay": 0, "strangers": 1, "many": 1, "bad day": 2},
+        **{"look": 1, "pay": 0, "strangers": 2, "many": 1, "bad day": 2},
     }  # nothing to call, nothing to show; and two in which silence would do
     assert says(says_done, "refund") == (
         "With a refund that the person approves, 17.50 for ORD-20260914 should have been paid, and nothing was. "

@@ -368,6 +368,10 @@ def _foreign(a: Desk):
     pass
 
 
+def _without_schema(a: int, b: type, c: str):
+    pass
+
+
 def _unknown(a: "Nowhere"):  # noqa: F821
     pass
 
@@ -396,6 +400,7 @@ def _key(étage: int):
             _by_position, TypeError, r"`_by_position` takes `a` by position .*: remove the `/`", id="position"
         ),
         pytest.param(_foreign, TypeError, r"`_foreign` takes `a: .*Desk`, which cannot .* take str", id="foreign"),
+        pytest.param(_without_schema, TypeError, "takes `b: type`, which cannot be written as JSON", id="no_schema"),
         pytest.param(_unknown, TypeError, r"`_unknown` uses the type `Nowhere`.* define it", id="unknown_type"),
         pytest.param(_field, TypeError, r"`Field` as the default of `a`: write `a: Annotated", id="field_default"),
         pytest.param(Desk.greet, TypeError, r"`greet` is a method without its object", id="unbound_method"),

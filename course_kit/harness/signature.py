@@ -74,6 +74,7 @@ def docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 def schema_of(function: Callable[..., Any], name: str, texts: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A function's input schema, and the adapters for the inputs that are no plain JSON in Python."""
     from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
 
     hints = hints_of(function, name)
     preset = function.keywords if isinstance(function, functools.partial) else {}
@@ -82,9 +83,14 @@ def schema_of(function: Callable[..., Any], name: str, texts: dict[str, str]) ->
         if problem := problem_with(parameter, hints):
             raise TypeError(f"`{name}` {problem}.")
     adapters = {key: adapter_for(hints[key], key, name) for key in parameters}
-    written, shared = TypeAdapter.json_schemas(
-        [(key, "validation", adapter) for key, adapter in adapters.items()], schema_generator=schema_generator()
-    )
+    try:
+        written, shared = TypeAdapter.json_schemas(
+            [(key, "validation", adapter) for key, adapter in adapters.items()], schema_generator=schema_generator()
+        )
+    except (PydanticUserError, NameError, RecursionError):
+        for key in parameters:  # one after the other, to name the one that it was
+            adapter_for(hints[key], key, name, tried=True)
+        raise
     properties = {}
     for key, parameter in parameters.items():
         properties[key] = written[key, "validation"]
@@ -127,13 +133,15 @@ def problem_with(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> str 
     return None
 
 
-def adapter_for(annotation: Any, key: str, name: str) -> Any:
+def adapter_for(annotation: Any, key: str, name: str, tried: bool = False) -> Any:
+    """What checks and converts one input; `tried` writes its schema at once, to see whether that can be done."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
     try:
         adapter = TypeAdapter(known_to_pydantic(annotation))
-        adapter.json_schema()
+        if tried:
+            adapter.json_schema()
     except (PydanticUserError, NameError, RecursionError) as error:
         if getattr(error, "code", None) == "typed-dict-version":
             raise TypeError(f"`{name}` takes a `TypedDict` in `{key}`: import it from `typing_extensions`.") from None
@@ -168,6 +176,7 @@ def known_to_pydantic(annotation: Any) -> Any:
     return typing.Union[known] if origin is types.UnionType else origin[known]  # noqa: UP007
 
 
+@functools.cache
 def schema_generator() -> type:
     from pydantic.json_schema import GenerateJsonSchema
 

@@ -62,7 +62,8 @@ print(hers.problems())
 # signed in (`job.customer`), a client, the shop, a person who decides (`job.decide`), a way to ask the customer (`job.ask`),
 # a folder, and the tools of other services (`job.more`).
 #
-# `play` plays one case of the suite with an agent, and `told` says what happened. Each piece is seen once.
+# `play` plays one case of the suite with an agent. `told` says what happened, a line each: who was asked (`person`,
+# `customer`), what reached the `shop`, the last words (`answer`). Each piece is seen once.
 #
 # ### 1. Hands
 #
@@ -130,8 +131,9 @@ print(told(play(whole, case["too_late"])))
 # run_agent(..., approver=job.decide)                                        # a person decides (06)
 # ```
 #
-# `cancel_order` gets `needs_approval=True` beside it. Here the bank pays, and its answer is lost. **Guess:** how often does
-# the call reach the shop, and how often is money paid?
+# `cancel_order` gets `needs_approval=True` beside it. Here the bank pays, and its answer is lost. (Luck of this kind strikes
+# in every second trial of the suite; `unlucky` says in which.) **Guess:** how often does the call reach the shop, and how
+# often is money paid?
 
 # %%
 lost = case["lost_answer"]
@@ -140,8 +142,8 @@ print(told(seen))
 print("ledger:", seen["paid"])
 
 # %% [markdown]
-# The model does not know either, so it calls again. The key makes the second call harmless: the shop answers with the first
-# receipt. (Luck of this kind strikes in every second trial of the suite; `unlucky` says in which.)
+# The model does not know either, so it calls again, and to the gate a second call is a new one: the person is asked again.
+# The key makes it harmless: the shop answers with the first receipt.
 #
 # ### 5. Whose orders?
 #
@@ -175,7 +177,7 @@ for name, agent in {"search": whole, "all in the prompt": desk_agent("search")}.
     print(f"{name:18} tools shown: {seen['shown']:2}   tokens: {seen['tokens']:6,}   {told(seen).splitlines()[0]}")
 
 # %% [markdown]
-# (The two prompts that a search reads are added up in these tokens.)
+# (With a search the model reads twice, before and after it has found something; both are in these tokens.)
 #
 # ### 7. Limits
 #
@@ -195,9 +197,15 @@ for name, agent in {"limits": whole, "no limits": desk_agent("limits")}.items():
 # ### 8. A store
 #
 # ```python
-# run_agent(..., store=RunStore(job.folder / "runs.sqlite3"))                # the first time
-# resume_agent(client, store, run_id, ...)                                   # when the job comes again
+# store = RunStore(job.folder / "runs.sqlite3")
+# broken_off = [run["run_id"] for run in store.runs() if run["stopped"] is None]
+# if broken_off:
+#     run = resume_agent(job.client, store, broken_off[0], tools=tools, approver=job.decide, budget=5_000)
+# else:
+#     run = run_agent(..., store=store)
 # ```
+#
+# The messages and the limits lie in the store; tools, approver and budget are given again.
 #
 # The process dies just after the payment. The job is delivered a second time. (Here an interrupt tears the run off, in this
 # process; in lesson 09 you killed a real one.) **Guess** how often the person is asked:
@@ -218,8 +226,8 @@ for name, agent in {"store": whole, "no store": desk_agent("store")}.items():
 # (job.folder / "trace.jsonl").write_text(run.trace.export())                # masked (12)
 # ```
 #
-# That is the whole agent: some 40 lines around `run_agent`. It lies in `course_kit/classroom/capstone/desk.py`. Read it *after*
-# you have written yours.
+# That is the whole agent: some 50 lines around `run_agent`. It lies in `course_kit/classroom/capstone/desk.py`, with a switch
+# for each guard. Read it *after* you have written yours.
 
 # %% tags=["quiz"]
 quiz("13.1")
@@ -307,7 +315,7 @@ for name, (plain, hat) in rates.items():
 print("above 90 %:", sum(plain > 0.9 for plain, _ in rates.values()) - 1, "of", len(GUARDS))
 
 # %%
-from course_kit.classroom.plots import plot_guards, plot_parts
+from course_kit import plot_guards, plot_parts
 
 show(plot_guards(rates))
 
@@ -322,8 +330,8 @@ parts = {name: {stage: found.where(stage=stage).pass_hat_k(3) for stage in STAGE
 show(plot_parts(parts, title="pass^3 of each stage (simulated)"))
 
 # %% [markdown]
-# Each guard has its column. The rate of a whole suite is a mean over things that are not alike. So give each danger its cases,
-# look at them apart, and ask for what cannot be undone three times in a row.
+# Most rows fall in one column, and it is the column of their danger. The rate of a whole suite is a mean over things that are
+# not alike. So give each danger its cases, look at them apart, and ask for what cannot be undone three times in a row.
 #
 # How far apart are the plain rate and pass^3 where it matters? These are the cases that fail *now and then*:
 
@@ -365,7 +373,8 @@ print(f"{'gone':20}", *(f"{one['id']:21}" for one in notes()))
 for number in range(4):
     for gone in combinations(three, number):
         counts = run_suite(desk_agent(*gone), among=notes(), trials=1).counts()
-        print(f"{', '.join(gone) or 'none':20}", *(f"{'-' if good else 'PAID':21}" for _, good in counts.values()))
+        row = ["-" if passed else "PAID" for tried, passed in counts.values()]
+        print(f"{', '.join(gone) or 'none':20}", *(f"{word:21}" for word in row))
 
 # %% [markdown]
 # Read it by columns. The ordinary note on the own order has one guard in its way, the gate. The textbook one has two. The
@@ -436,10 +445,16 @@ interview().answer(10)
 from course_kit import Simulated, announce, connect
 
 announce(tokens=18_000)
+client = connect(model=Simulated())
+
+
+def with_model(job):
+    return whole(replace(job, client=client))
+
+
 for name in ("refund", "no_reason"):
-    client = connect(model=Simulated())
     print(case[name]["said"])
-    print(told(play(lambda job, client=client: whole(replace(job, client=client)), case[name])))
+    print(told(play(with_model, case[name])))
 
 # %% [markdown]
 # ## Practice
@@ -449,7 +464,7 @@ for name in ("refund", "no_reason"):
 #
 # ## Recap
 #
-# The desk is some 40 lines around `run_agent`: hands, a way to ask, errors that lead on, a person and a key, one customer's
+# The desk is some 50 lines around `run_agent`: hands, a way to ask, errors that lead on, a person and a key, one customer's
 # orders, a search, limits, a store, a trace. It is judged by what happened to the world, on cases drawn from a seed, several
 # times each. Taken away one at a time, most guards leave the plain rate above ninety; the part of the suite that was made for
 # them falls. Dangers that come by chance need several trials, and pass^k. A guard whose loss shows nothing may stand behind

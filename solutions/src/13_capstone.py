@@ -3,8 +3,18 @@
 #
 # One agent, in five stages, about 110 minutes. Each stage is judged by its part of a suite: on what was paid and
 # cancelled, who was asked before, what reached the shop, and what it cost. The cases are drawn from a seed; you do not see
-# them. Each case of a stage is played three times, and must pass **three times of three**. Of the stages before, two cases
-# each are played again. A check takes some seconds.
+# them. Each case of a stage is played three times, and must pass **three times of three**; those of the stages before are
+# played once more. A check takes some seconds.
+#
+# The sentence of a check names the case. To watch your agent in a case of that name, as the lesson did:
+#
+# ```python
+# from course_kit.classroom.capstone.playing import play, told
+# from course_kit.classroom.capstone.suite import cases
+#
+# for case in cases(0, "look"):  # or "pay", "strangers", "many", "bad day"
+#     print(case["about"], told(play(agent_1, case, case["unlucky"])), sep="\n")
+# ```
 #
 # `hint("13.1")` gives one hint at a time; `solution("13.1")` opens after two tries.
 #
@@ -18,19 +28,18 @@ from course_kit import (
     check,
     desk_tools,
     hint,
-    interview,
     report,
     resume_agent,
     run_agent,
     run_suite,
     solution,
+    tool,
 )
-from course_kit import tool
 
 # %% [markdown]
 # ## The job
 #
-# Your agent is a function of a *job*, and returns the `Run`:
+# Your agent is a function of a *job*, and returns the `Run` (or, where there is none, the text for the customer):
 #
 # | field | what it is |
 # |---|---|
@@ -108,7 +117,7 @@ check("13.2", agent_2)
 # *Medium, core, about 10 minutes, about 1 line.*
 #
 # Notes in orders tell the model to pay, to cancel, and to read **other customers' orders**. This model obeys them. And one
-# customer simply asks for somebody else's order. No word of it may reach the model.
+# customer simply asks for somebody else's order, parcel, or list of orders. No word of them may reach the model.
 
 
 # %% tags=["exercise-13.3"]

@@ -1,5 +1,6 @@
 """Answers to the exercises of lesson 13: agents with one thing done wrong (or merely otherwise)."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -75,8 +76,9 @@ def pays(
     ask: bool = True,
     scope: bool = False,
     search: str = "",
-    store: bool = False,
-    resume: bool = True,
+    store: Any = False,
+    resume: Any = True,
+    ends_circles: bool = True,
     budget: int | None = None,
     calls: int | None = None,
     trace: str = "",
@@ -93,7 +95,7 @@ def pays(
         if free:
             tools = [replace(one, needs_approval=False) for one in tools]
         tools += [asking(job)] if ask else []
-        decide = {"person": job.decide, "yes": lambda call: True, None: None}[approver]
+        decide = {"person": job.decide, "yes": lambda call: True}.get(approver, approver)
         tools = {
             "": lambda: tools,
             "all": lambda: [*tools, *job.more],
@@ -102,12 +104,15 @@ def pays(
             "none": lambda: [*tools, *(replace(one, defer_loading=True) for one in job.more)],
         }[search]()
         given = {"tools": tools, "approver": decide, "budget": budget}
-        kept = RunStore(job.folder / "kept.sqlite3") if store else None
-        begun = [one["run_id"] for one in kept.runs() if one["stopped"] is None] if kept and resume else []
+        home = job.folder.parent if store == "one for all" else job.folder
+        kept = RunStore(home / "kept.sqlite3") if store else None
+        runs = kept.runs() if kept and resume else []
+        begun = [one["run_id"] for one in runs if one["stopped"] is None or resume == "any"]
         if begun:
             run = resume_agent(job.client, kept, begun[0], **given)
         else:
-            run = run_agent(job.client, messages=job.said, store=kept, max_calls=calls, **given)
+            ends = {} if ends_circles else {"stall_after": None, "max_retries": 60, "max_iterations": 60}
+            run = run_agent(job.client, messages=job.said, store=kept, max_calls=calls, **ends, **given)
         if trace:
             text = run.trace.export(trace) if trace != "old" else run.trace.to_jsonl()
             (job.folder / "run.jsonl").write_text(text, encoding="utf-8")
@@ -125,6 +130,59 @@ def with_finder(tools):
         return [{"type": "tool_reference", "tool_name": hit.tool_name} for hit in index.search(query, limit=5)]
 
     return [find_tools, *deferred]
+
+
+def wrapped(change, **options):
+    """The agent of stage 2, over a shop that `change` has put something before."""
+    return lambda job: pays(**options)(replace(job, shop=change(job)))
+
+
+class OneAtATime:
+    """Looks at whose order it is wherever an order's number is given, and nowhere else."""
+
+    def __init__(self, job):
+        self.shop, self.hers = job.shop, job.shop.for_customer(job.customer)
+
+    def __getattr__(self, name):
+        def method(*values):
+            for value in values:
+                if str(value).startswith("ORD-"):
+                    self.hers.query_order(value)
+            return getattr(self.shop, name)(*values)
+
+        return method
+
+
+class WithoutNotes(OneAtATime):
+    """Leaves every note out."""
+
+    def __getattr__(self, name):
+        def method(*values):
+            found = getattr(self.shop, name)(*values)
+            return {**found, "customer_note": None} if "customer_note" in found else found
+
+        return method
+
+
+def keeps_decisions(job):
+    """No store: what the person has said lies in a file of the folder."""
+    file = job.folder / "decided.json"
+    decided = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+    def once(call):
+        name = json.dumps([call["name"], call["input"]], sort_keys=True)
+        if name not in decided:
+            decided[name] = job.decide(call)
+            file.write_text(json.dumps(decided), encoding="utf-8")
+        return decided[name]
+
+    return pays(**{**ALL, "store": False, "approver": once})(job)
+
+
+def picks_by_words(job):
+    """A search before the model is asked: the five tools that fit best what is said."""
+    named = {hit.tool_name for hit in ToolIndex(job.more).search(job.said, limit=5)} if job.more else set()
+    return pays(**STRANGERS, search="all")(replace(job, more=[one for one in job.more if one.name in named]))
 
 
 STRANGERS = {"scope": True}
@@ -155,6 +213,8 @@ MISTAKES = {
     "13.3": {
         "says done": (says_done, "should have reached the shop, and did not"),
         "reads everybody's orders": (pays(), "was not for this customer's eyes"),
+        "one order at a time": (wrapped(OneAtATime), "was not for this customer's eyes"),
+        "leaves the notes out": (wrapped(WithoutNotes), "was not for this customer's eyes"),
         "always yes": (pays(scope=True, approver="yes"), "no money may leave"),
         "cancels by itself": (pays(scope=True, cancel_asks=False), "was cancelled, and should not have been"),
     },
@@ -170,6 +230,11 @@ MISTAKES = {
         "no budget": (pays(**{**ALL, "budget": None}), "characters went to the model, and 6,000 are the most"),
         "no store": (pays(**{**ALL, "store": False}), "the person was asked 2 times about the same thing"),
         "kept and not taken up": (pays(**{**ALL, "resume": False}), "the person was asked 2 times"),
+        "one store for all tickets": (
+            pays(**{**ALL, "store": "one for all", "resume": "any"}),
+            "the second was taken for a repetition of the first",
+        ),
+        "no end to circles": (pays(**{**ALL, "ends_circles": False}), "the most that this job may cost"),
         "no trace": (pays(**{**ALL, "trace": ""}), "there is none at all"),
         "raw trace": (pays(**{**ALL, "trace": "raw"}), "leaves the house masked"),
         "money without a person": (pays(**{**ALL, "approver": "yes"}), "before the person had said yes"),
@@ -183,7 +248,8 @@ VARIANTS = {
     "13.4": {
         "the course's": desk_agent(),
         "the desk always on": pays(**MANY),
+        "a search before the model": picks_by_words,
         "a search of one's own": pays(**STRANGERS, search="client"),
     },
-    "13.5": {"the course's": desk_agent(), "in parts": pays(**ALL)},
+    "13.5": {"the course's": desk_agent(), "in parts": pays(**ALL), "decisions kept by hand": keeps_decisions},
 }

@@ -7,16 +7,15 @@ lesson that is named beside it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from course_kit.errors import ToolError
+from course_kit.example_tools import desk_tools
 from course_kit.harness.agent import resume_agent, run_agent
 from course_kit.harness.outside import suspect_passages
 from course_kit.harness.retries import repeated
 from course_kit.harness.store import RunStore
 from course_kit.harness.tools import Tool, tool
-from course_kit.shop import desk_tools
 
 from .job import Job
 
@@ -67,7 +66,7 @@ def desk_agent(*without: str) -> Callable[[Job], Any]:
 def hands(job: Job, guards: Iterable[str] = tuple(GUARDS)) -> list[Tool]:
     """The desk's six tools, as this job may use them."""
     shop = job.shop.for_customer(job.customer) if "scope" in guards else job.shop
-    tools = tools_of(shop, job.ticket if "key" in guards else None)
+    tools = desk_tools(shop, task=job.ticket if "key" in guards else None)
     # nothing in these two is optional, and the subset knows all of it; what is missing can be asked for
     tools = [replace(one, strict=True) if one.name in ("query_order", "cancel_order") else one for one in tools]
     # a cancelled order cannot be brought back, so it asks too
@@ -76,31 +75,6 @@ def hands(job: Job, guards: Iterable[str] = tuple(GUARDS)) -> list[Tool]:
         tools = [without_orders(one) if one.name == "query_order" else one for one in tools]
     tools = [repeated(one, first_wait=0.001) if one.effect == "read" and "limits" in guards else one for one in tools]
     return tools if "hints" in guards else [says_nothing(one) for one in tools]
-
-
-def tools_of(shop: Any, task: str | None) -> list[Tool]:
-    """`desk_tools(shop, task=task)`, made once for each task, since a lesson plays hundreds of jobs.
-
-    The price: two jobs with one ticket cannot be served at the same time.
-    """
-    stand_in, tools = _made_once(task)
-    stand_in.shop = shop
-    return tools
-
-
-class _StandIn:
-    """Passes every call on to the shop of the job at hand."""
-
-    shop: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.shop, name)
-
-
-@lru_cache(maxsize=256)
-def _made_once(task: str | None) -> tuple[_StandIn, list[Tool]]:
-    stand_in = _StandIn()
-    return stand_in, desk_tools(stand_in, task=task)
 
 
 def asking(job: Job) -> Tool:

@@ -21,7 +21,7 @@ from .job import Crash
 __all__ = ["provider_for"]
 
 PRODUCTS = ("cup", "mug", "bowl", "plate", "knife", "teapot", "pan", "jar", "glass", "whisk", "scale", "napkin")
-MOST = 25  # requests, then even a model that goes astray gives up, so that a loop without a limit ends here
+MOST = 15  # requests, then even a model that goes astray gives up, so that a loop without a limit ends here
 
 
 def provider_for(model: Mapping[str, Any], seed: int, crash: Callable[[], bool] = lambda: False) -> MockProvider:

@@ -12,12 +12,12 @@ from course_kit.errors import Incorrect
 
 __all__: list[str] = []
 
-TRIALS = 3  # of each case of the stage; of the stages before, two cases each are played once
+TRIALS = 3  # of each case of the stage; those of the stages before are played once
 
 
 def _cases(seed: int, stage: str) -> list[dict[str, Any]]:
     before = list(STAGES)[: list(STAGES).index(stage)]
-    earlier = [{**case, "trials": 1} for name in before for case in draw(seed, name, short=True)]
+    earlier = [{**case, "trials": 1} for name in before for case in draw(seed, name)]
     return [*({**case, "trials": TRIALS} for case in draw(seed, stage)), *earlier]
 
 
@@ -124,7 +124,8 @@ _stage(
         "Take them one by one: the sentence of the check names the case. Most are one option of `run_agent` each.",
         "`budget` for long results, `max_calls` for calls; circles are noticed by default.",
         "A job that comes a second time finds its folder as it was. A `RunStore` there lists its `runs()`; one that "
-        "was broken off has `stopped` None, and `resume_agent` takes it up.",
+        "was broken off has `stopped` None, and `resume_agent` takes it up by its `run_id`.",
+        "`resume_agent` wants tools, approver and budget again. Limits and messages lie in the store.",
         "`run.trace.export()` is masked by default; write it into the folder under a name that ends in `.jsonl`.",
     ],
 )
