@@ -200,7 +200,7 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
             suits = SUITS.get(span.kind, frozenset())
             score += 1 if field.words & suits else 0.5 if field.about & suits else 0
             own = words(text[span.start : span.end])
-            before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text[: span.start].lower())
+            before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text[max(0, span.start - 80) : span.start].lower())
             if own & field.words and span.kind in ("name", "quoted", "id"):
                 score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
             elif before:
