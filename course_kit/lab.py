@@ -26,6 +26,7 @@ __all__ = ["environment", "first_lesson", "lab_command", "start", "sync"]
 
 FOLDERS = ("notebooks", "exercises")
 ENDINGS = (".ipynb", ".md")
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
@@ -92,6 +93,10 @@ def start(
     workspace = workspace.resolve()
     for sentence in sync(workspace, shipped):
         say(sentence)
+    if not _is_served(workspace):
+        for folder in FOLDERS:
+            for notebook in sorted((workspace / folder).glob("*.ipynb")):
+                _drop_dead_widgets(notebook)
     say(f"Your workspace is {workspace}. JupyterLab is starting; Ctrl-C stops it.")
     command = lab_command(workspace, port=port, browser=browser)
     with subprocess.Popen(command, cwd=workspace, env=environment(workspace)) as server:
@@ -116,6 +121,27 @@ def _sync_file(source: Path, target: Path, name: str, record: dict[str, str], ne
         _replace(beside, source.read_bytes())
         news.append(f"{name} has a new version: yours is kept as it is, the new one lies beside it as {beside.name}.")
     record[name] = new
+
+
+def _is_served(workspace: Path) -> bool:
+    """Whether a JupyterLab shows this workspace already; its widgets are alive."""
+    from jupyter_server.serverapp import list_running_servers
+
+    return any(Path(server["root_dir"]) == workspace for server in list_running_servers())
+
+
+def _drop_dead_widgets(notebook: Path) -> None:
+    """Take out views whose kernel is gone: JupyterLab would show an error in place of the text kept beside them."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        content = notebook.read_text(encoding="utf-8")
+        if WIDGET_VIEW not in content:
+            return
+        whole = json.loads(content)
+        for cell in whole["cells"]:
+            for output in cell.get("outputs", ()):
+                if len(output.get("data", ())) > 1:
+                    output["data"].pop(WIDGET_VIEW, None)
+        _replace(notebook, (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _unused(target: Path, new: str) -> Path:

@@ -132,13 +132,13 @@ def _what_happened(error: BaseException, file: Path) -> str:
     return f"{type(error).__name__}: {words[:300]}{place}{cure}"
 
 
-def _tools_in(values: Iterable[Any], deeper: bool = True) -> Iterator[Any]:
+def _tools_in(values: Iterable[Any]) -> Iterator[Any]:
     """The tools among the values of a module, also those in lists and dicts there; each once, in order."""
     seen: set[int] = set()
     for value in values:
         found = _definition(value)
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-        for one, entry in [(value, found)] if found else [(v, _definition(v)) for v in inner] if deeper else ():
+        for one, entry in [(value, found)] if found else [(v, _definition(v)) for v in inner]:
             if entry and id(one) not in seen:
                 seen.add(id(one))
                 yield entry

@@ -68,6 +68,7 @@ def test_failed_leads_to_the_same_call_until_patience_ends():
 def test_a_field_that_is_only_named_ends_it_at_once():
     told = story(CUP, TEXTS["field named"])
     assert (told.calls, told.ok) == (((SENT, "`amount` is invalid\n`reason` is invalid"),), False)
+    assert repr(told).endswith("did not work: `amount` is invalid\n    `reason` is invalid")  # nothing at the margin
 
 
 def test_field_and_hint_mend_both_faults_in_one_more_call():

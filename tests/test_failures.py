@@ -4,6 +4,7 @@ import ast
 import contextlib
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from course_kit.harness.failures import (
     counts,
     details,
     failing_turns,
+    invalid_json,
     one_line,
     over_cap,
     unknown_tool,
@@ -206,3 +208,17 @@ def test_fr23_the_run_ends_after_one_failing_turn_more_than_the_cap_and_names_th
     assert over_cap(turns(FAILS, other, FAILS, FAILS), 2) == "a"
     assert over_cap(turns(FAILS), 0) == "a"
     assert over_cap(turns({"a": [OK]}), 0) is None
+
+
+def test_a_refused_key_is_known_by_its_status():
+    """With the status on the exception itself, or on its response, as the HTTP libraries have it."""
+    own, of_the_response = RuntimeError("no"), RuntimeError("no")
+    own.status_code = 401
+    of_the_response.response = SimpleNamespace(status_code=401)
+    assert [code_of(error) for error in (own, of_the_response)] == ["CREDENTIALS", "CREDENTIALS"]
+
+
+def test_what_is_no_text_that_failed_as_json_is_left_to_the_schema():
+    kept, named = {"INVALID_JSON": '{"a'}, {"properties": {"INVALID_JSON": {}}}
+    assert invalid_json(kept, {}) is not None
+    assert [invalid_json(*pair) for pair in ((kept, named), ({"a": 1}, {}), (" ", {}), ('{"a": 1}', {}))] == [None] * 4

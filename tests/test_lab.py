@@ -258,6 +258,30 @@ def test_a_workspace_that_cannot_be_written_is_one_sentence(course):
         course.sync()
 
 
+def test_views_of_a_kernel_that_is_gone_are_taken_out_and_the_text_beside_them_stays(tmp_path):
+    view = {"model_id": "1", "version_major": 2, "version_minor": 0}
+    quiz = {"output_type": "execute_result", "execution_count": 1, "metadata": {}}
+    shown = [
+        quiz | {"data": {lab.WIDGET_VIEW: view, "text/html": "Zoë", "text/plain": "Zoë"}},
+        quiz | {"data": {lab.WIDGET_VIEW: view}},  # nothing stands beside it
+    ]
+    file = tmp_path / "01_a.ipynb"
+    file.write_text(notebook("quiz('01.1')", outputs=shown), encoding="utf-8")
+    before = json.loads(file.read_text(encoding="utf-8"))
+    lab._drop_dead_widgets(file)
+    after = file.read_text(encoding="utf-8")
+    before["cells"][0]["outputs"][0]["data"].pop(lab.WIDGET_VIEW)
+    assert json.loads(after) == before and "Zoë" in after
+
+
+@pytest.mark.parametrize("content", ["no notebook " + lab.WIDGET_VIEW, f'["{lab.WIDGET_VIEW}"]', "{}"])
+def test_a_file_that_is_no_notebook_is_left_as_it_is(tmp_path, content):
+    file = tmp_path / "01_a.ipynb"
+    file.write_text(content, encoding="utf-8")
+    lab._drop_dead_widgets(file)
+    assert file.read_text(encoding="utf-8") == content
+
+
 def test_lab_opens_the_first_lesson_on_this_machine_only(course):
     course.ship(lesson="1")
     shutil.copytree(course.shipped / "notebooks", course.mine / "notebooks")

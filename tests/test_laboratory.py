@@ -127,6 +127,7 @@ def test_html_escapes_and_marks_without_colour():
     shown = Accuracy((Row("a <b>", "x", ("x",)), Row("c", "x", ("y",))))._repr_html_()
     assert "a &lt;b&gt;" in shown and "<b>c" not in shown
     assert "✓ 1.0" in shown and "✗ 0.0" in shown and "simulated" in shown
+    assert shown.count("text-align: left") == 4 * 3  # titles over what they name, in JupyterLab too
 
 
 def test_what_moved_is_named():

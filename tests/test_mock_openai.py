@@ -484,6 +484,42 @@ def test_each_rule_refuses_what_breaks_it_and_nothing_else(kind, rule, broken, l
     assert first_openai_violation(rules, {**base, **legal}) is None
 
 
+@pytest.mark.parametrize(
+    ("broken", "param", "said"),
+    [
+        ({"messages": ["Hi"]}, "messages[0]", "expected an object, but got a string"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content", "a string or an array of objects"),
+        ({"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}, "messages[0].content[0].type", "Missing"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": None}]}]},
+            "messages[0].content[0].text",
+            "expected a string, but got null",
+        ),
+        (
+            {"messages": [*HI, {"role": "assistant", "tool_calls": [{"type": "function"}]}]},
+            "messages[1].tool_calls[0].id",
+            "Missing",
+        ),
+        (
+            {"messages": [*HI, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"arguments": "{}"}}]}]},
+            "messages[1].tool_calls[0].function.name",
+            "Missing",
+        ),
+        ({"messages": HI, "tools": {}}, "tools", "expected an array of objects, but got an object"),
+        ({"messages": HI, "tools": [{"function": {"name": "add"}}]}, "tools[0].type", "Missing"),
+        ({"input": 5}, "input", "expected a string or an array of objects"),
+        ({"input": ["Hi"]}, "input[0]", "expected an object, but got a string"),
+        ({"input": [{"role": "user"}]}, "input[0].content", "expected a string, got null"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_part_of_another_shape_is_named(broken, param, said):
+    rules = CHAT_RULES if "messages" in broken else RESPONSES_RULES
+    found = first_openai_violation(rules, {"model": "m", **broken})
+    assert found.path == param
+    assert said in found.message
+
+
 def test_every_rule_has_a_case():
     named = {("chat", case[0]) for case in CHAT_CASES} | {("responses", case[0]) for case in RESPONSES_CASES}
     rules = {("chat", rule.id) for rule in CHAT_RULES} | {("responses", rule.id) for rule in RESPONSES_RULES}

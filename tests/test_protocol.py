@@ -15,6 +15,7 @@ from course_kit.contract.examples import (
     OLD,
     OPUS,
     RESULT,
+    SEARCH,
     TEXT,
     WEATHER,
     assistant,
@@ -113,6 +114,44 @@ def test_missing_model_beats_everything() -> None:
 
 def test_unknown_key_beats_the_conversation() -> None:
     assert [v.rule for v in check_request(body(user(RESULT), foo=1))] == ["unknown-field", "results-have-a-call"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ([], "system content must contain at least one block"),
+        (" ", "system text blocks must contain non-whitespace text"),
+    ],
+)
+def test_a_system_turn_says_something(content: Any, said: str) -> None:
+    turn = {"role": "system", "content": content}
+    assert said in [violation.message.removeprefix("messages.1: ") for violation in check_request(body(ASK, turn))]
+
+
+@pytest.mark.parametrize(
+    "turns", [(user(TEXT, {**TEXT, "text": ""}),), (ASK, assistant(TEXT, {**TEXT, "text": ""}), ASK)]
+)
+def test_an_empty_text_is_refused_in_any_turn(turns: tuple[dict[str, Any], ...]) -> None:
+    assert "text-not-empty" in [violation.rule for violation in check_request(body(*turns))]
+
+
+def test_manual_thinking_without_a_budget() -> None:
+    [violation] = [
+        one for one in check_request(body(model=OLD, thinking={"type": "enabled"})) if one.rule == "thinking-budget"
+    ]
+    assert violation.message == "thinking.enabled.budget_tokens: Field required"
+
+
+def test_a_tool_that_a_search_found_is_still_there() -> None:
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25", "input": {"query": "x"}}
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "gone"}],
+    }
+    result = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}
+    sent = body(ASK, assistant(use, result, TEXT), ASK, tools=[SEARCH, WEATHER])
+    violation = next(one for one in check_request(sent) if one.rule == "tool-reference-known")
+    assert violation.path == "messages.1.content.1.tool_search_tool_result.content.tool_references.0"
 
 
 def test_all_are_returned_and_the_first_is_first() -> None:

@@ -501,8 +501,10 @@ def test_linter_looks_at_the_order_shown_too():
         ('see\n```json\n{"a": 1}\n```\nend', "see\n<pre><code>{&quot;a&quot;: 1}</code></pre>\nend"),
         ("a lone ` tick", "a lone ` tick"),
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+        ("said *in time*, (*not* late)", "said <em>in time</em>, (<em>not</em> late)"),
+        ("2*3*4, *args and `*a* b`", "2*3*4, *args and <code>*a* b</code>"),
     ],
-    ids=["span", "paragraphs", "block", "lone tick", "script"],
+    ids=["span", "paragraphs", "block", "lone tick", "script", "stress", "no stress"],
 )
 def test_to_html(text, expected):
     assert to_html(text) == expected

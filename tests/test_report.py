@@ -337,6 +337,6 @@ def test_a_report_shows_each_finding_in_a_line() -> None:
     post(provider, body(foo=1))
     assert provider.report().findings == (Finding(1, "unknown-field", "foo: Extra inputs are not permitted", "01"),)
     assert str(provider.report()).splitlines() == [
-        "1 requests, 1 to mend:",
+        "1 request, 1 to mend:",
         "  request 1  unknown-field: foo: Extra inputs are not permitted (lesson 01)",
     ]

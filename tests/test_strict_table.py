@@ -49,7 +49,7 @@ MAP = {"type": "object", "additionalProperties": NUMBER}
 KEYWORDS = {
     "bound": ({"type": "integer", "minimum": 1}, "minimum", "refused moved", "moved", "taken"),
     "simple pattern": ({**TEXT, "pattern": "^A[0-9]+$"}, "pattern", "taken", "moved", "taken"),
-    "lookahead": ({**TEXT, "pattern": "^(?!b)"}, "pattern", "refused moved", "moved", "taken"),
+    "lookahead": ({**TEXT, "pattern": "^(?!b)"}, "pattern", "refused moved", "moved", "refused moved"),
     "length": ({**TEXT, "maxLength": 9}, "maxLength", "unsure moved", "moved", "unsure moved"),
     "known format": ({**TEXT, "format": "date"}, "format", "taken", "kept", "taken"),
     "unknown format": ({**TEXT, "format": "phone"}, "format", "refused moved", "moved", "refused moved"),

@@ -213,6 +213,12 @@ def test_text_and_html_stand_beside_the_view():
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
+def test_the_fields_show_the_turn_that_is_drawn():
+    board = timeline()
+    board.play("rrwr", limit=2)
+    assert (board.turn.value, board.limit.value) == ("rrwr", 2) and "4 calls" in board.result.value
+
+
 def test_without_widgets_the_plain_call_remains(without_widgets):
     board = timeline()
     assert type(board) is Board

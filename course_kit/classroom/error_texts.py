@@ -47,7 +47,8 @@ class Story:
         lines = [self.said]
         for made, answer in self.calls:
             lines += [f"  {made}", *(f"      {line}" for line in answer.split("\n"))]
-        return "\n".join([*lines, f"  {self.ending}"])
+        ending = self.ending.replace("\n", "\n    ")
+        return "\n".join([*lines, f"  {ending}"])
 
 
 def story(

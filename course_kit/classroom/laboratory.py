@@ -17,6 +17,7 @@ from course_kit.mock.simulated import Simulated
 __all__ = ["Accuracy", "Row", "jobs_of", "measure", "picked"]
 
 NO_CALL = "no call"
+LEFT = 'style="text-align: left; padding: 2px 12px 2px 0"'
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,16 @@ class Accuracy:
         return "\n".join([self.head(), *slips])
 
     def _repr_html_(self) -> str:
-        rows = ""
+        heads = ("right", "request", "meant for", "wrong picks")
+        rows = "".join(f'<th scope="col" {LEFT}>{head}</th>' for head in heads)
         for row in self.rows:
             mark = f"{'✓' if row.share == 1 else '✗'} {row.share:.1f}"
-            said, meant, wrong = map(html.escape, (row.said, row.meant, row.wrong))
-            rows += f"<tr><td style='white-space: nowrap'>{mark}</td><td style='text-align: left'>{said}</td>"
-            rows += f"<td>{meant}</td><td>{wrong}</td></tr>"
-        titles = "<tr><th>right</th><th>request</th><th>meant for</th><th>wrong picks</th></tr>"
-        return f"<p><b>{html.escape(self.head())}</b></p><table>{titles}{rows}</table>"
+            cells = (
+                f'<span style="white-space: nowrap">{mark}</span>',
+                *map(html.escape, (row.said, row.meant, row.wrong)),
+            )
+            rows += "</tr><tr>" + "".join(f"<td {LEFT}>{cell}</td>" for cell in cells)
+        return f"<p><b>{html.escape(self.head())}</b></p><table><tr>{rows}</tr></table>"
 
 
 def measure(

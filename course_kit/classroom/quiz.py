@@ -364,14 +364,14 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
 
 
 def to_html(text: str) -> str:
-    """Plain text with `code` spans and fenced blocks as HTML; everything is escaped.
+    """Plain text with `code` spans, fenced blocks and *stressed words* as HTML; everything is escaped.
 
-    ``"Read `stop_reason` < first"`` → `"Read <code>stop_reason</code> &lt; first"`
+    ``"Read `stop_reason` < *first*"`` → `"Read <code>stop_reason</code> &lt; <em>first</em>"`
     """
     pieces = re.split(r"```\w*\n(.*?)\n?```|`([^`\n]+)`|(\n\s*\n)", text, flags=re.DOTALL)
     made = ""
     for plain, block, span, gap in zip(pieces[::4], *(pieces[n::4] + [None] for n in (1, 2, 3)), strict=True):
-        made += html.escape(plain)
+        made += re.sub(r"(?<![\w*])\*(\w(?:[^*\n]*\w)?)\*(?![\w*])", r"<em>\1</em>", html.escape(plain))
         if block is not None:
             made += f"<pre><code>{html.escape(block)}</code></pre>"
         elif span is not None:

@@ -267,6 +267,7 @@ def _widget() -> type[Board]:
 
         def play(self, turn: str = "rrrrrr", limit: int = 5) -> Schedule:
             planned = super().play(turn, limit)
+            self.turn.value, self.limit.value = turn, limit  # what is drawn below them
             self.result.value = status(planned.as_html())
             return planned
 

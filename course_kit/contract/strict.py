@@ -25,6 +25,7 @@ __all__ = [
     "as_list",
     "count_strict",
     "fits",
+    "looks_around",
     "pointer",
     "recursive_refs",
     "ref_path",
@@ -63,6 +64,9 @@ STRICT_RULES = {
     "strict-all-of-ref": Rule("allOf with $ref (text ours)", _DOCS, "docs", "Write both as one schema."),
     "strict-format": Rule("format outside the provider's list", _DOCS, "docs", "Take the format out."),
     "strict-pattern": Rule("regular expressions that are not simple", _DOCS, "docs", "Simplify the pattern."),
+    "strict-lookaround": Rule(
+        "OpenAI: a pattern that looks around", "reported 2026-05 to 09", "reported", "Rewrite it."
+    ),
     "strict-enum-type": Rule("enum that its type does not fit", "reported 2026-09", "reported", "Leave the type out."),
     "strict-enum-complex": Rule("objects or lists in enum, const (text ours)", _DOCS, "docs", "List plain values."),
     "strict-min-items": Rule("minItems other than 0 or 1", _DOCS, "docs", "Say the number in the description."),
@@ -229,6 +233,11 @@ def unsupported_regex(pattern: str) -> str | None:
     return None
 
 
+def looks_around(pattern: str) -> bool:
+    """Whether a pattern holds a lookahead or lookbehind: `"^(?!b)"` → True, `"[(?=]"` → False."""
+    return any(token.startswith("(?") and token[-1] in "=!" for token in _REGEX_TOKEN.findall(pattern))
+
+
 def strict_refusals(schema: Any, provider: str = "anthropic", *, settings: Collection[str] = ()) -> list[Refusal]:
     """What the API would answer 400 for, in document order; it reports only the first.
 
@@ -334,6 +343,9 @@ def _openai(node: Mapping[str, Any], path: Path, lengths: Collection[str]) -> _F
             yield "all-required", "required", f"{text} Missing '{missing[0]}'."
     if "array" in types and not isinstance(node.get("items"), dict):
         yield "missing-items", "items", f"{here}array schema missing items."
+    if looks_around(str(node.get("pattern", ""))):
+        place = ".".join(["$", *path, "pattern"])
+        yield "lookaround", "pattern", f"Invalid JSON schema: regex lookaround is not supported. Found at {place}."
     if str(node.get("format", "uuid")) not in FORMATS["openai"]:
         yield "format", "format", f"{here}'{node['format']}' is not a valid format."
 

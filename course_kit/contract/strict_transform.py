@@ -20,6 +20,7 @@ from .strict import (
     Path,
     as_list,
     fits,
+    looks_around,
     pointer,
     recursive_refs,
     ref_path,
@@ -229,6 +230,8 @@ class _Rewrite:
             return value in FORMATS[self.provider]
         if self.provider == "anthropic" and keyword in ("pattern", "minItems"):
             return value in (0, 1) if keyword == "minItems" else unsupported_regex(value) is None
+        if keyword == "pattern" and looks_around(value):
+            return False
         return keyword in _KEPT[self.provider]
 
     def folded(self, node: Any, path: Path, keep_ref: bool = True) -> dict[str, Any]:

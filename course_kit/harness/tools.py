@@ -24,7 +24,20 @@ from .signature import check_schema, convert, docstring, name_of, schema_of
 from .waiting import wait_for
 
 __all__ = [
-    *("Call", "Outcome", "Tool", "Tools", "Toolbox", "awaited", "begin", "definitions", "fail", "finish", "prepare"),
+    *(
+        "Call",
+        "Effect",
+        "Outcome",
+        "Tool",
+        "Tools",
+        "Toolbox",
+        "awaited",
+        "begin",
+        "definitions",
+        "fail",
+        "finish",
+        "prepare",
+    ),
     *("run_call", "run_call_async", "run_tool", "tool", "toolbox"),
 ]
 

@@ -31,9 +31,10 @@ class Report:
         return not self.findings
 
     def __str__(self) -> str:
+        sent = f"{self.requests} request{'' if self.requests == 1 else 's'}"
         if not self.findings:
-            return f"{self.requests} requests, nothing to mend."
-        lines = [f"{self.requests} requests, {len(self.findings)} to mend:"]
+            return f"{sent}, nothing to mend."
+        lines = [f"{sent}, {len(self.findings)} to mend:"]
         lines += [f"  request {f.request}  {f.rule}: {f.message} (lesson {f.lesson})" for f in self.findings]
         return "\n".join(lines)
 

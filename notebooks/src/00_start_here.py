@@ -62,16 +62,16 @@ quiz("00.1")
 # Nothing leaves your machine, and you need no key. So what answered just now?
 #
 # - The **client** is real: the `anthropic` SDK, as you would use it in production.
-# - The **provider** is a mock. It reads the whole request, refuses what the real API refuses, in the API's own words,
-#   and answers and streams in the API's own form. What it checks stands in `course_kit/contract`, each rule with its
-#   source and how sure it is.
-# - The **model** is simulated: a few hundred lines of readable rules that choose tools and inputs by the words in your
+# - The **provider** is a mock. It reads the whole request, refuses what the real API is known to refuse, in the API's own
+#   words as far as they are known, and answers and streams in the API's own form. What it checks stands in
+#   `course_kit/contract`, each rule with its source and how sure it is.
+# - The **model** is simulated: some thousand lines of readable rules that choose tools and inputs by the words in your
 #   request and in your definitions. It is not a language model. It has no knowledge of the world and no style. It is there
 #   so that your experiments have causes you can find. Numbers that come from it are called *simulated*.
 # - The **shop** is real: a SQLite file with orders, parcels and a ledger.
 #
-# The mock leaves out what no lesson needs: containers, computer and browser use, web search, compaction, files. Its token
-# counts are estimates, and its prompt cache never expires.
+# The mock leaves out what no lesson needs: containers, computer and browser use, web search, compaction, files, threads that
+# the server keeps. Its token counts are estimates.
 
 # %% tags=["item-00.2"]
 provider = MockProvider()
@@ -155,8 +155,8 @@ diagnose()
 #
 # ## The map
 #
-# Fourteen lessons in the end; these are ready. What you have done is kept in your workspace and is there tomorrow; below
-# the map stands where to go on. `course progress` shows the same in a terminal.
+# Fourteen lessons. What you have done is kept in your workspace and is there tomorrow; below the map stands where to go
+# on. `course progress` shows the same in a terminal.
 
 # %%
 from course_kit import lesson_map

@@ -347,7 +347,7 @@ while True:
 print(first(reply, "text").text)
 
 # %% [markdown]
-# Fourteen lines, and they work on a good day. **Before you read on:** name three days on which they do not.
+# Fifteen lines, and they work on a good day. **Before you read on:** name three days on which they do not.
 
 # %% [markdown]
 # 1. The model names a tool that does not exist, or sends an input that does not fit, or `shop` raises. The program ends,
@@ -519,8 +519,9 @@ quiz("01.5")
 # %% [markdown]
 # ### Thinking goes back untouched
 #
-# Those models also think before they answer. Their turn begins with a `thinking` block, which carries a signature.
-# (Normally its text comes back empty; `display` asks for a summary.)
+# Those models also think before they answer, and other newer ones may (on the live API also the course's own default). Such
+# a turn begins with a `thinking` block, which carries a signature. (Its text mostly comes back empty; `display` asks for a
+# summary. And what is thought counts towards `max_tokens`.)
 
 # %%
 thought = client.messages.create(
@@ -655,7 +656,7 @@ with client.messages.create(
             print("stop_reason", event.delta.stop_reason)
 
 # %% [markdown]
-# The first fragment is empty, always. A call without any input has no other. So join the fragments when the block stops,
+# The first fragment is empty (so in all recordings of 2026). A call without any input has no other. So join the fragments when the block stops,
 # read an empty text as `{}`, and wait for `stop_reason` before you run anything. The SDK's `client.messages.stream(...)`
 # does the joining for you.
 
@@ -727,4 +728,4 @@ print(run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 # - *"You parse the JSON out of the model's answer."* `input` arrives as an object. The work is in the checks, the pairing
 #   and the stop reasons.
 #
-# Next comes schema design (lesson 02), where a wrong pick turns out to be the description's fault.
+# Next comes schema design ([lesson 02](02_schema_design.ipynb)), where a wrong pick turns out to be the description's fault.

@@ -197,7 +197,7 @@ ask("Where is the consignment of ORD-20260917?", [CONSIGNMENTS])
 # - It compares words; it does not understand sentences. *Not for parcels* is a boundary, *everything except parcels*
 #   is not. And "an order that has *not* been sent" is read as "not for: sent".
 # - Tone is lost on it. So are `input_examples`, and what you say about results, when it chooses a tool.
-# - `ORD-20260917` contains *ord*, which to it is the word *order*.
+# - A piece of an id is a word like others: in *ORD- and eight digits* it reads *ORD* as the word *order*.
 
 # %% [markdown]
 # So what may you conclude from it? Never the height of a number. Only the direction, only where you can name the rule
@@ -386,10 +386,10 @@ on_ten = {step: measure(desk(ladder[step]), TEN) for step in steps}
 # After each step: which sentences moved, and which way?
 
 # %%
-print(f"start: {on_ten['start'].share:.0%}")
+print(f"start: {on_ten['start'].share:.0%} right (simulated)")
 before = on_ten["start"]
 for step in steps[1:]:
-    print(f"{step}: {on_ten[step].share:.0%}")
+    print(f"{step}: {on_ten[step].share:.0%} right (simulated)")
     print(on_ten[step].changed(before))
     before = on_ten[step]
 
@@ -450,7 +450,7 @@ before = "start"
 for step in steps[1:]:
     gain_ten = on_ten[step].share - on_ten[before].share
     gain_others = on_others[step].share - on_others[before].share
-    print(f"{step:15} the ten {gain_ten:+4.0%}   ten others {gain_others:+4.0%}")
+    print(f"{step:15} the ten {gain_ten:+4.0%}   ten others {gain_others:+4.0%}   (simulated)")
     before = step
 
 # %% [markdown]
@@ -530,7 +530,7 @@ shares = {}
 for label, tried in (("the ladder's end", ladder["inputs"]), ("users' words", learned)):
     shares[label] = [measure(desk(tried), requests).share for requests in (TEN, OTHERS, MORE)]
     ten, others, more = shares[label]
-    print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}   ten more {more:4.0%}")
+    print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}   ten more {more:4.0%}  (simulated)")
 
 assert shares["users' words"][1] > shares["the ladder's end"][1]  # better on the slips we had read
 assert shares["users' words"][2] <= shares["the ladder's end"][2]  # and not on sentences that nobody had read
@@ -935,7 +935,7 @@ show(plot_similarity(names, similarity, title="Which two descriptions are close?
 # %%
 crowded = {**desk(SEARCH_ORDERS), "their purchases": LIST_PURCHASES}
 with_rival = measure(crowded, TEN)
-print(f"{on_ten['inputs'].share:.0%} without the new tool, {with_rival.share:.0%} with it")
+print(f"{on_ten['inputs'].share:.0%} without the new tool, {with_rival.share:.0%} with it (simulated)")
 print(with_rival.changed(on_ten["inputs"]))
 
 # %% [markdown]
@@ -1040,7 +1040,7 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
         print(f"{label}, {profile:6}  twenty others {twenty.share:4.0%}   no tool wanted {four.share:4.0%}")
 
 # %% [markdown]
-# Nearly a draw, and both together bring more than either. So a model matters. Why begin with the definition?
+# (Simulated.) Nearly a draw, and both together bring more than either. So a model matters. Why begin with the definition?
 #
 # - It is yours, and it costs nothing per call. Another model is paid for with every token.
 # - It carries over: the new definition is the better one with *both* models.
@@ -1072,7 +1072,8 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
 # ## The same on the live API
 #
 # If you have switched live on (lesson 00), this cell asks the real model five of the ten others, with the old
-# definition and with the new. A real model will do better than ours with the old one. Where does it slip?
+# definition and with the new. (Thinking is switched off, so that 300 tokens are enough.) A real model will do better than
+# ours with the old one. Where does it slip?
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -1083,9 +1084,8 @@ for label, orders_tool in (("old", SEARCH_DATA), ("new", SEARCH_ORDERS)):
     tools = desk(orders_tool)
     for said, meant in [*OTHERS[1:3], *OTHERS[7:]]:
         message = {"role": "user", "content": said}
-        reply = real.messages.create(
-            model=DEFAULT_MODEL, max_tokens=300, tools=list(tools.values()), messages=[message]
-        )
+        asked = {"tools": list(tools.values()), "messages": [message], "thinking": {"type": "disabled"}}
+        reply = real.messages.create(model=DEFAULT_MODEL, max_tokens=300, **asked)
         called = [block.name for block in reply.content if block.type == "tool_use"]
         print(label, "✓" if called == [tools[meant]["name"]] else "✗", called or "no call", "|", said)
 
@@ -1120,4 +1120,4 @@ for label, orders_tool in (("old", SEARCH_DATA), ("new", SEARCH_ORDERS)):
 # - *"We made the description longer and praised the tool."* Praise draws no line. What helps is when, when not, and
 #   the users' words.
 #
-# Next comes strict mode (lesson 03): what a schema can enforce, and what it never will.
+# Next comes strict mode ([lesson 03](03_strict_mode.ipynb)): what a schema can enforce, and what it never will.

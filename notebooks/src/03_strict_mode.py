@@ -315,7 +315,7 @@ strict_table(REFUND_ORDER)
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 KEYWORDS = {
     "amount": {"type": "integer", "minimum": 1},
-    "not_b": {**TEXT, "pattern": "^(?!b)"},
+    "dozens": {"type": "integer", "multipleOf": 12},
     "some": {"type": "array", "items": TEXT, "minItems": 1},
     "few": {"type": "array", "items": TEXT, "maxItems": 3},
     "exactly_one": {"oneOf": [TEXT, NUMBER]},
@@ -326,9 +326,10 @@ KEYWORDS = {
 strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
 
 # %% [markdown]
-# Three things to see. OpenAI takes bounds of numbers, the longest length of a list and a pattern that looks ahead
-# (`(?!b)`: not a b here), which Claude refuses; `minItems: 1` passes at both. Both refuse `oneOf`, open objects and the
-# empty schema. And two rows say *yours*: a map with free keys, and "anything".
+# Three things to see. OpenAI takes bounds and multiples of numbers and the longest length of a list, which Claude refuses;
+# `minItems: 1` passes at both. Both refuse `oneOf`, open objects and the empty schema. (And both refuse a `pattern` that
+# looks ahead, such as `^(?!b)`: not a b here. Claude's documentation says so; OpenAI's 400 is known from many reports,
+# May to September 2026.) And two rows say *yours*: a map with free keys, and "anything".
 
 # %% tags=["quiz"]
 quiz("03.4")
@@ -367,7 +368,7 @@ send(tools=[thread])
 
 # %% [markdown]
 # **Budgets count over the request**, not over a tool: 20 strict tools, 24 optional fields, 16 unions (`anyOf`, or a
-# list of types). Each of these two tools is fine alone. Together:
+# list of types), by the documentation of November 2026. Each of these two tools is fine alone. Together:
 
 # %%
 thirteen = {f"field_{number}": TEXT for number in range(13)}
@@ -1061,8 +1062,8 @@ strict_table(MINE)
 #
 # ## The same on the live API
 #
-# The main experiment, small: three requests without a number, strict with and without `ask_user`. Count the made-up
-# numbers. Three requests prove nothing; thirty would say something.
+# The main experiment, small: three requests without a number, strict with and without `ask_user`. (Thinking is switched off,
+# so that 300 tokens are enough.) Count the made-up numbers. Three requests prove nothing; thirty would say something.
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -1072,8 +1073,8 @@ live_client = connect()
 for name in ("strict", "strict, with ask_user"):
     for text in REQUESTS[:3]:
         said = [{"role": "user", "content": text}]
-        reply = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=SETTINGS[name], messages=said)
-        last = reply.content[-1]
+        request = {"tools": SETTINGS[name], "messages": said, "thinking": {"type": "disabled"}}
+        last = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[-1]
         print(f"{name:22}", last.input if last.type == "tool_use" else last.text)
 
 # %% [markdown]
@@ -1107,4 +1108,4 @@ for name in ("strict", "strict, with ask_user"):
 # - *"No, the types are right."* They are. So was the type of ORD-20260910.
 # - *"Then make the pattern stricter."* That hides the made-up value better. It needs a way to say that it is missing.
 #
-# Next comes the round trip of errors (lesson 04): what to tell a model whose input you had to refuse.
+# Next comes the round trip of errors ([lesson 04](04_errors.ipynb)): what to tell a model whose input you had to refuse.

@@ -391,6 +391,25 @@ for name, text in (("refund_order", raw), ("search_orders", "")):
     print(name, "→", came.get("problem") or f"{len(came['orders'])} orders")
 
 # %% [markdown]
+# Text that *does* parse may still be nothing to run. Here are four such inputs, read with `json.loads` and checked with the
+# `jsonschema` library, as in lesson 01. **Guess** which of them pass:
+
+# %%
+import jsonschema
+
+fields = {"id": {"type": "string", "pattern": "^ORD-[0-9]{8}$"}, "cents": {"type": "integer"}}
+fields |= {"share": {"type": "number", "maximum": 1}, "day": {"type": "string", "format": "date"}}
+flat = {"type": "object", "properties": fields}
+usual = jsonschema.Draft202012Validator(flat)
+for text in ('{"id": "ORD-20260917\\n"}', '{"cents": 5, "cents": 5000}', '{"share": NaN}', '{"day": "2026-02-30"}'):
+    print(text, "passes" if usual.is_valid(json.loads(text)) else "refused")
+    print("   the kit:", check_tool_input(flat, text).problems[0].message.split(";")[0])
+
+# %% [markdown]
+# All four pass the usual check. Python's `$` also matches ahead of a last newline. `json.loads` keeps the last of two equal
+# keys, and takes `NaN`, which is no JSON. And a `format` is checked only if you switch it on (jsonschema 4.26).
+
+# %% [markdown]
 # ### Cut is not broken
 #
 # A call that `max_tokens` cuts in the middle does not parse either. But the model wrote well: your limit stopped it. Tell it
@@ -819,8 +838,8 @@ quiz("04.9")
 #
 # ## The same on the live API
 #
-# The main experiment, small: one refused refund, told in the four texts. What does a real model send next? One reply each
-# proves little; repeat it before you conclude.
+# The main experiment, small: one refused refund, told in the four texts. What does a real model send next? (Thinking is
+# switched off, so that 300 tokens are enough.) One reply each proves little; repeat it before you conclude.
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -831,7 +850,8 @@ for name, write in TEXTS.items():
     told = "\n".join(write(fault) for fault in DESK.faults(wrong_call))
     back = {"type": "tool_result", "tool_use_id": wrong_call["id"], "content": told, "is_error": True}
     turns = [*asked, {"role": "assistant", "content": [wrong_call]}, {"role": "user", "content": [back]}]
-    last = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=DESK.tools, messages=turns).content[-1]
+    request = {"tools": DESK.tools, "messages": turns, "thinking": {"type": "disabled"}}
+    last = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[-1]
     print(f"{name:18}", last.input if last.type == "tool_use" else last.text.replace("\n", " ")[:90])
 
 # %% [markdown]
@@ -865,4 +885,5 @@ for name, write in TEXTS.items():
 # - *"We retry three times."* The same call, with nothing new? That is right for a line that was busy, and wrong for all
 #   the rest.
 #
-# Next come several calls in one turn (lesson 05), where one failure must not take the others with it.
+# Next come several calls in one turn ([lesson 05](05_parallel_calls.ipynb)), where one failure must not take the others with
+# it.

@@ -960,4 +960,5 @@ print(run.text)
 # - *"Just use `gather`."* At the first failure the good results are gone, and the rest goes on unseen or is cancelled. And
 #   `as_completed` with `zip` swaps your cities.
 #
-# Next a person joins the loop (lesson 06): what cannot be undone waits until somebody has said yes.
+# Next a person joins the loop ([lesson 06](06_human_in_the_loop.ipynb)): what cannot be undone waits until somebody has said
+# yes.

@@ -970,4 +970,4 @@ print(who, "| calls it wanted approved:", proposals, "| paid back:", paid_back()
 # - *"I tell the model in the system prompt not to obey results."* Do that. Then ask what happens the one time it does.
 # - *"We filter injections with a detector."* It catches the phrases it knows. The attacker needs one that it does not.
 #
-# Next comes tool search (lesson 07): what changes when there are not six tools, but four hundred.
+# Next comes tool search ([lesson 07](07_tool_search.ipynb)): what changes when there are not six tools, but four hundred.

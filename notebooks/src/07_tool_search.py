@@ -682,7 +682,7 @@ picture = {
     }
     for way in ways
 }
-show(plot_recall(picture))
+show(plot_recall(picture, title="Is the right tool among the five found?"))
 print("BM25 here and now:", round(recall(better, english), 3))
 
 # %% [markdown]
@@ -809,8 +809,8 @@ CHANGES = {
 }
 
 # %% [markdown]
-# In the picture, "costs" counts tokens of the ordinary price: what is read from the cache costs a tenth, what is written into
-# it for five minutes a quarter more (Anthropic's documentation, November 2026).
+# In the picture, "costs" counts tokens of the ordinary price: on this model what is read from the cache costs a tenth (on
+# Opus 5.5 a twentieth), what is written into it for five minutes a quarter more (Anthropic's documentation, November 2026).
 
 # %%
 from course_kit.classroom.plots import plot_cache
@@ -984,9 +984,9 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # ## Say it in one breath
 #
 # > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls from
-# > each other, and the task is diluted behind definitions. Which rival took which call, I count. I trim what nobody uses,
-# > group by scene and role, and search when that is not enough: everything deferred but the search and a way out. Then I
-# > count whether it searched, found and took the right one.
+# > each other, and the task is diluted behind definitions. Which rival took which call a confusion matrix shows, which are
+# > near a similarity map (lessons 10, 02). I trim what nobody uses, group by scene and role, and search when that is not
+# > enough: everything deferred but the search and a way out. Then I count whether it searched, found and took the right one.
 #
 # Two answers one hears:
 #

@@ -725,7 +725,8 @@ wish = {"type": "tool_use", "id": "toolu_1", "name": "refund_order", "input": re
 for said in ("Time-out.", "Time-out. It may or may not have taken effect: look before you call again."):
     back = {"type": "tool_result", "tool_use_id": "toolu_1", "content": said, "is_error": True}
     turns = [asked, {"role": "assistant", "content": [wish]}, {"role": "user", "content": [back]}]
-    reply = live.messages.create(model=DEFAULT_MODEL, max_tokens=400, tools=desk, messages=turns)
+    request = {"tools": desk, "messages": turns, "thinking": {"type": "disabled"}}  # 400 tokens are enough then
+    reply = live.messages.create(model=DEFAULT_MODEL, max_tokens=400, **request)
     print([block.name if block.type == "tool_use" else block.type for block in reply.content], "after:", said)
 
 # %% [markdown]
@@ -758,4 +759,4 @@ for said in ("Time-out.", "Time-out. It may or may not have taken effect: look b
 # - *"We set max_iterations to 10."* Ten equal steps, no answer, and a useful run of eleven is cut.
 # - *"We retry three times."* In which layer? With a key? If each layer has its three, count to twenty-seven.
 #
-# Next: whether your agent is any good, and how sure you can be of it (lesson 10).
+# Next: whether your agent is any good, and how sure you can be of it ([lesson 10](10_evaluation.ipynb)).

@@ -730,4 +730,4 @@ print(diff_golden(recorded, golden(seen), ignore=("said",)))
 #   answers with a friendly sentence.
 # - *"We ran it on both, and the answers agreed."* So did the two of this lesson. One of them had paid nobody.
 #
-# Next comes debugging in production (lesson 12), where a trace is all you have.
+# Next comes debugging in production ([lesson 12](12_debugging.ipynb)), where a trace is all you have.

@@ -541,7 +541,8 @@ for name, one in {"Monday": monday, "new description": replace(monday, changed=t
     shown = [tool.definition() for tool in one.tools()]
     for sentence in (said, "Where is my parcel for ORD-20260906?", "Which items are in order ORD-20260914?"):
         asked = one.messages(sentence)
-        answer = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, tools=shown, messages=asked)
+        request = {"tools": shown, "messages": asked, "thinking": {"type": "disabled"}}  # else it might use up the 300
+        answer = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request)
         print(f"{name:16} {[block.name for block in answer.content if block.type == 'tool_use']}  {sentence}")
 
 # %% [markdown]
@@ -580,4 +581,4 @@ for name, one in {"Monday": monday, "new description": replace(monday, changed=t
 #   the parser.
 # - *"Everything, raw."* Then the log is the best place to steal from.
 #
-# Next, the whole desk in one piece: the capstone (lesson 13).
+# Next, the whole desk in one piece: the capstone ([lesson 13](13_capstone.ipynb)).

@@ -7,6 +7,7 @@
 #
 # | word | 中文 | what it is | lesson |
 # |---|---|---|---|
+# | ablation | 消融实验 | taking one part away to see what it is for | 13 |
 # | adapter | 适配器 | turns one provider's shape into another's and back, and says what it loses | 11 |
 # | agent | 智能体 | a model that may ask for tool calls, and the program that runs them | 00 |
 # | approval | 人工批准 | a person's decision about one call: allow, deny, edit, or nobody there, which is a no | 06 |
@@ -18,6 +19,7 @@
 # | baseline | 基线 | what a change is compared with: same cases, same model, all but the one change | 10 |
 # | block, content block | 内容块 | a piece of a message: text, a call, a result, thinking | 01 |
 # | BM25 | BM25 检索算法 | ranks by shared words: the fewer tools have a word, the more it counts | 07 |
+# | bootstrap | 自助法 | draw cases again from your own, with repetition, to see how much a figure moves | 10 |
 # | boundary | 边界 | the part of a description that says what a tool is *not* for, and which neighbour is | 02 |
 # | budget | 结果预算 | the most characters a tool's result may take; set with the tool, beforehand | 08 |
 # | call, `tool_use` | 工具调用 | the model's request that a tool be run: `id`, `name`, `input` | 01 |
@@ -37,20 +39,23 @@
 # | envelope | 统一信封 | one form for every result: `ok`, `data`, `meta` | 08 |
 # | error text | 错误文本 | what the model reads about a failure: where, what was wanted, what came, what to try | 04 |
 # | fall-back | 回退方案 | what you do when a schema is refused: simplify, or go on without strict and check more | 03 |
-# | fixture | 固定用例 | a kept request, call or result that tests run again | 02 |
+# | fixture | 固定用例 | a kept request, call or result that tests run again | 02, 11, 12 |
 # | gate | 审批关卡 | the one place where a call that asks waits for its decision | 06 |
 # | gateway | 网关 | stands between tools and application, and trims the list by tenant first | 07 |
 # | golden trace | 黄金轨迹 | a run known to be right, kept step by step; later runs are compared with it call by call | 11 |
 # | grammar | 语法约束 | a schema as rules for which token may come next | 03 |
+# | guard | 护栏 | what stands between a mistake and its damage; known to work once a case fell without it | 06, 13 |
 # | head and tail | 首尾截断 | a cut of text that keeps its start and its end, with a mark between | 08 |
 # | honest cut | 明示截断 | a cut that says `total`, `returned`, `truncated` and how to get the rest | 08 |
-# | idempotency key | 幂等键 | the name of a deed: the same name again gets the first result, and nothing is done | 06, 09 |
+# | idempotency key | 幂等键 | the name of a deed: the same name again gets the first result, and nothing is done | 05, 06, 09 |
 # | idempotent | 幂等 | done twice, it has done no more than once | 09 |
 # | `input` | 输入参数 | what the model wants the tool to be given; an object | 01 |
 # | `input_schema` | 输入模式 | the JSON Schema that describes the inputs | 01, 02 |
 # | interval | 置信区间 | where a share would probably lie with many more cases like these | 02 |
 # | `is_error` | 错误标记 | says that a result reports a failure | 01, 04 |
+# | job | 任务 | all that an agent is given for one customer: what is said, for whom, and the means | 13 |
 # | JSON outputs | JSON 输出 | `output_config.format`: an answer, not a call, that is held to a schema | 03 |
+# | keyed hash, HMAC | 带密钥的哈希 | a digest that only who has the key can make, so that guessing inputs does not help | 12 |
 # | lax mode | 宽松模式 | a check that converts what it can: `"5"` passes as 5, unseen | 04 |
 # | layer | 层次 | where along the way a trial failed: selection, input, execution, recovery | 10 |
 # | limit | 并发上限 | how many calls of a turn may run at the same time | 05 |
@@ -66,6 +71,7 @@
 # | mock provider | 模拟服务端 | stands in for the API: same requests, same complaints, same stream | 00 |
 # | near match | 近似匹配 | what was probably meant, told in the error: there is no `app.ts`, there is `App.tsx` | 04 |
 # | noise | 噪声 | a difference that other cases of the same kind might turn round | 10 |
+# | `obeyed` | 听从注入 | the share of hostile trials in which the model tried what a stranger's text said | 10 |
 # | operator | 运维方 | who runs the program: the only one who can mend a refused key or a dead database | 04 |
 # | outcome unknown | 结果未知 | begun and never reported, so neither done nor failed; look before writing again | 09 |
 # | overreach | 越权操作 | something was changed that nobody asked to change | 10 |
@@ -77,6 +83,7 @@
 # | preview and commit | 预览再提交 | one tool says what would happen and gives a token, another does exactly that | 06 |
 # | prompt cache | 提示缓存 | lets the provider keep the beginning of a prompt for a while | 01, 07 |
 # | prompt injection | 提示注入 | an instruction in a result, written by a stranger for the model to follow | 06 |
+# | protocol error | 协议错误 | with MCP, an error for the program and not for the model: no result comes back | 04, 11 |
 # | provider | 服务提供方 | who runs the model and its API | 00 |
 # | quota | 配额 | how much a service takes at a time or in a while; it belongs to the service, not to a turn | 05 |
 # | recall@5 | 前五召回率 | the share of requests with a right tool among the first five found | 07 |
@@ -100,11 +107,13 @@
 # | simulated | 仿真 | comes from the course's readable rules, not from a language model | 00 |
 # | single-variable experiment | 单变量实验 | the same question and seeds, and one thing changed | 02, 12 |
 # | span | 跨度 | one piece of work in a gathered trace, with a name, a length and attributes | 12 |
+# | stage | 阶段 | a part of a suite: cases about one kind of danger, looked at apart | 13 |
 # | stall | 停滞 | the same call with the same answer, several times running | 04, 09 |
 # | step | 步骤 | one question to the model, with the calls that its reply led to | 12 |
 # | `stop_reason` | 停止原因 | why the model ended its turn; the first thing to read | 01 |
 # | streaming | 流式传输 | the same message in pieces, as it is written | 01 |
 # | strict, `strict: true` | 严格模式 | the reply is held to the schema's shape while it is written | 03 |
+# | suite | 测试套件 | the cases that one agent is judged by, played several times each | 13 |
 # | thinking block | 思考块 | what some models write before they answer; signed, goes back unchanged | 01 |
 # | token | 词元 | the unit in which text is read, written and billed | 01 |
 # | token meter | 词元计量器 | plays a conversation under several strategies: tokens by turn, answers lost | 08 |
@@ -124,10 +133,12 @@
 #
 # For every rule that the mock checks one complaint, by lesson, in the API's words (the path at its beginning tells where:
 # yours will be another). Search this page for a few of the words that you were given. Behind it stands how sure the
-# course is of the rule, as of November 2026: read in the SDK, stated in the docs, recorded, reported by several people, or
+# course is of the rule, as of November 2026: read in the SDK, stated in the docs, recorded, reported or probed by others, or
 # uncertain. A few texts of the API are not known; the rule then says so.
 
 # %% tags=["setup"]
+from textwrap import shorten
+
 from course_kit import RULES
 from course_kit.contract.examples import refusal_of
 from course_kit.mock.report import lesson_of
@@ -137,7 +148,8 @@ for lesson in sorted({lesson_of(rule) for rule in RULES}):
     print(f"Lesson {lesson}\n")
     for id, rule in RULES.items():
         if lesson_of(id) == lesson:
-            print(f"    {refusal_of(id)[:160]}\n        {rule.says} ({rule.certainty})\n")
+            complaint = shorten(refusal_of(id), 160, placeholder=" …")
+            print(f"    {complaint}\n        {rule.says} ({rule.certainty})\n")
 
 # %% [markdown]
 # ## Complaints of OpenAI's interfaces

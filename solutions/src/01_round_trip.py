@@ -168,4 +168,4 @@ check("1.3", body)
 # %% [markdown] tags=["solution"]
 # A forced tool needs no description to be found, so here there is none; in a real request it is the last thing to save
 # on. Most of what remains is the prompt that the presence of tools brings along. It depends on the model, and forcing
-# makes it longer, by the vendor's price list some 120 tokens for Opus 5.
+# makes it longer, by the vendor's price list some 120 tokens for Opus 5 (November 2026).

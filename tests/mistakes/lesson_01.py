@@ -27,6 +27,8 @@ def loop(
     trace: bool = False,
     reverse: bool = False,
     answer_cut: bool = False,
+    says: str = "",
+    flag_all: bool = False,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
@@ -60,12 +62,13 @@ def loop(
                     if last:
                         raise RuntimeError("not run")
                     result["content"] = to_text(tools[call.name](**call.input))
+                    result |= {"is_error": True} if flag_all else {}
                 except Exception as error:
                     if not guard:
                         raise
                     import traceback
 
-                    said = traceback.format_exc() if trace else f"{type(error).__name__}: {error}"
+                    said = traceback.format_exc() if trace else says or f"{type(error).__name__}: {error}"
                     result |= {"content": said, **({"is_error": True} if flag else {})}
                 results.append(result)
             if reverse:
@@ -89,6 +92,15 @@ def returns_nothing(client, messages, tools, definitions, limit=8):
 
 def returns_the_text(client, messages, tools, definitions, limit=8):
     return loop()(client, messages, tools, definitions, limit)[-1]["content"][0]["text"]
+
+
+def returns_what_is_new(client, messages, tools, definitions, limit=8):
+    return loop()(client, messages, tools, definitions, limit)[len(messages) :]
+
+
+def leaves_the_rounds_out(client, messages, tools, definitions, limit=8):
+    """Question and answer, and nothing of what stood between them."""
+    return [*messages, *loop()(client, messages, tools, definitions, limit)[len(messages) :][-1:]]
 
 
 def asks_nothing(client, messages, tools, definitions, limit=8):
@@ -139,6 +151,10 @@ GOOD = {
     "messages": [{"role": "user", "content": "Oslo?"}],
 }
 OPEN = {"name": "get_weather", "input_schema": {"type": "object"}}
+NO_ROOM = {
+    "name": "get_weather",
+    "input_schema": {**GOOD["tools"][0]["input_schema"], "properties": {"city": {"type": "string", "maxLength": 0}}},
+}
 WORDY = {**GOOD["tools"][0], "description": "Get the current weather in a city. " * 20}
 
 MISTAKES = {
@@ -159,6 +175,10 @@ MISTAKES = {
         "str instead of JSON": (loop(to_text=str), "as JSON"),
         "stack trace": (loop(trace=True), "holds a stack trace"),
         "results in reverse": (loop(reverse=True), "in another order than the calls"),
+        "returns only what is new": (returns_what_is_new, "must begin with the messages you were given"),
+        "the rounds left out": (leaves_the_rounds_out, "1 calls need 1 results; there are 0"),
+        "failed, and no word why": (loop(says="failed"), "the error should name the trouble (Atlantis)"),
+        "every result flagged": (loop(flag_all=True), "a call that worked is marked as an error"),
         "a message for each result": (loop(one_message=False), "spread over several messages"),
     },
     "1.2": {
@@ -183,6 +203,10 @@ MISTAKES = {
         "parallel calls left on": ({**GOOD, "tool_choice": {"type": "tool", "name": "get_weather"}}, "several calls"),
         "model without forcing": ({**GOOD, "model": "claude-opus-5-5"}, "The API refuses this body"),
         "open schema": ({**GOOD, "tools": [OPEN]}, "`city` is a string and required"),
+        "no room for a city": (
+            {**GOOD, "tools": [NO_ROOM]},
+            "The reply should hold one call of get_weather with a city",
+        ),
         "wordy": ({**GOOD, "tools": [WORDY]}, "the bar is"),
         "no room": ({**GOOD, "max_tokens": 5}, "may be cut"),
         "another tool": (
@@ -192,6 +216,14 @@ MISTAKES = {
                 "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
             },
             "another tool",
+        ),
+        "the other tool by name": (
+            {
+                **GOOD,
+                "tools": [*GOOD["tools"], {**OPEN, "name": "time"}],
+                "tool_choice": {**GOOD["tool_choice"], "name": "time"},
+            },
+            "This forces a call of `time`",
         ),
         "flag at top level": (
             {**GOOD, "tool_choice": {"type": "any"}, "disable_parallel_tool_use": True},

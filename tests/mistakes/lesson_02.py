@@ -52,6 +52,21 @@ def opened(tool: dict[str, Any]) -> dict[str, Any]:
     return {**tool, "input_schema": schema}
 
 
+SECOND_EMAIL = closed(
+    "has_new_customer_email",
+    "A customer has a new e-mail address.",
+    customer_id=id_of("CUS", 4),
+    email={"type": "string", "format": "email", "description": "The new address."},
+)
+STATUS_OR_PRICE = closed(
+    "set_status_or_price",
+    "Set the status of an order, packed or shipped, or the price of a product.",
+    id={"type": "string", "pattern": "^(ORD-[0-9]{8}|PRD-[0-9]{3})$", "description": "The order or the product."},
+    status_or_price_cents={
+        "anyOf": [{"type": "string", "enum": ["packed", "shipped"]}, {"type": "integer", "minimum": 1}],
+        "description": "The new status, or the price in cents: 19.99 is 1999.",
+    },
+)
 INPUTS = PRICE["input_schema"]["properties"]
 NOTE = {"type": "string", "description": "Why."}
 UPDATE_RECORD = closed(
@@ -184,6 +199,8 @@ MISTAKES = {
         ),
         "not a list": ("change_customer_email", "should be a list of definitions"),
         "open": ([EMAIL, STATUS, opened(PRICE)], "`set_product_price` is open"),
+        "one tool for two jobs": ([EMAIL, STATUS_OR_PRICE, SECOND_EMAIL], "still holds anything"),
+        "two tools for one job": ([EMAIL, SECOND_EMAIL, STATUS], "but another request about"),
         "nothing required": (
             [EMAIL, STATUS, closed(PRICE["name"], PRICE["description"], [], **PRICE["input_schema"]["properties"])],
             "require both",

@@ -1,6 +1,7 @@
 """Answers to the exercises of lesson 03."""
 
 import copy
+import json
 from typing import Any
 
 from course_kit.classroom.exercises.lesson_03 import LOG_WORK
@@ -26,6 +27,7 @@ def walker(
     space: str = " ",
     words: Any = words_of,
     drop: tuple[str, ...] = (),
+    everywhere: str = "",
 ):
     """The transformer with one thing done wrong (or merely otherwise)."""
 
@@ -44,6 +46,7 @@ def walker(
                 made[keyword] = soften(value)
             else:
                 made[keyword] = value
+        told += [everywhere] if everywhere and not told else []
         if told and tell:
             before = made.get("description", "") if keep_old else ""
             made["description"] = before + (space if before else "") + " ".join(told)
@@ -84,6 +87,10 @@ def eats_every_key(schema):
 
 def returns_nothing(*arguments):
     return None
+
+
+def with_what_it_took(schema):
+    return walker()(schema), list(FOUR)
 
 
 def as_the_sdk(schema):
@@ -159,12 +166,14 @@ def ruler(
     note: Any = lambda input: input.get("note", "").strip(),
     all_at_once: bool = True,
     early: bool = True,
+    named: bool = True,
+    unknown: Any = None,
 ):
     def objections(input, customer_id, shop):
         try:
             order = shop.query_order(input["order_id"])
         except ToolError as error:
-            return [f"{input['order_id']} is no order of this customer." if same else str(error)]
+            return unknown or [f"{input['order_id']} is no order of this customer." if same else str(error)]
         said = []
         if whose and order["customer_id"] != customer_id:
             said.append(
@@ -177,7 +186,7 @@ def ruler(
         if status and order["status"] != "delivered":
             said.append(f"The order is {order['status']}, not delivered.")
         elif input["amount_cents"] + boundary > left(order):
-            said.append(f"Only {left(order)} cents are left.")
+            said.append(f"Only {left(order)} cents are left." if named else "That is too much.")
         if input["reason"] == "other" and not note(input):
             said.append("The reason other needs a note.")
         return said if all_at_once else said[:1]
@@ -245,9 +254,11 @@ BY_HAND = {
 }
 
 
-def reader(*, check: Any = LOG_WORK, twice: bool = True, always: bool = False, report: bool = True):
+def reader(
+    *, check: Any = LOG_WORK, twice: bool = True, always: bool = False, report: bool = True, in_place: bool = False
+):
     def read_input(input):
-        value, problems = dict(input), []
+        value, problems = input if in_place else dict(input), []
         entries = input.get("hours", [])
         if "hours" in input or always:
             value["hours"] = {entry["person"]: entry["hours"] for entry in entries}
@@ -281,6 +292,11 @@ def checks_what_was_sent(input):
     return input, [problem.message for problem in check_tool_input(STRICT, input).problems]
 
 
+def checks_too_early(input):
+    """Holds what was sent against the original, which wants another shape of the hours."""
+    return reader(check=None)(input)[0], [problem.message for problem in check_tool_input(LOG_WORK, input).problems]
+
+
 def by_hand(input):
     """Right, with rules of its own."""
     problems, value = [], {name: part for name, part in input.items() if name != "hours"}
@@ -301,6 +317,8 @@ def by_hand(input):
 MISTAKES = {
     "3.1": {
         "forgot to return": (returns_nothing, "is a `return` missing?"),
+        "schema and list": (with_what_it_took, "`soften` must return a schema, a dict; it returned [{"),
+        "words at every place": (walker(everywhere="Checked."), "words were added at"),
         "changes what it was given": (in_place, "the schema you were given was changed"),
         "takes them out and says nothing": (walker(tell=False), "should tell the minimum of"),
         "the old description is lost": (walker(keep_old=False), "is lost: put yours behind it"),
@@ -338,6 +356,12 @@ MISTAKES = {
     },
     "3.3": {
         "forgot to return": (returns_nothing, "is a `return` missing?"),
+        "one text": (lambda input, customer_id, shop: "No.", "must return a list of sentences; it returned 'No.'"),
+        "nothing said of an unknown order": (
+            ruler(unknown="No such order."),
+            "With an order that does not exist, there should be one objection",
+        ),
+        "no number": (ruler(named=False), "an objection should name"),
         "pays": (pays, "money was paid"),
         "nobody asks whose": (ruler(whose=False), "somebody else's order"),
         "the owner is named": (ruler(same=False), "anyone can learn which orders exist"),
@@ -350,6 +374,9 @@ MISTAKES = {
     },
     "3.4": {
         "no pair": (STRICT, "Give the check a pair"),
+        "the schema as text": ((json.dumps(STRICT), reader()), "`STRICT_SCHEMA` should be a schema, a dict"),
+        "changes what it was given": ((STRICT, reader(in_place=True)), "the input you were given was changed"),
+        "checked too early": ((STRICT, checks_too_early), "the input is good, and you found"),
         "the original": ((LOG_WORK, reader()), "The API refuses `STRICT_SCHEMA`"),
         "hours became an empty object": (
             (

@@ -97,6 +97,17 @@ def checker(
     return check_input
 
 
+def without_hints(schema, value):
+    return [
+        {**fault, "hint": fault["hint"] if fault["received"] == "nothing" else None}
+        for fault in with_the_kit(schema, value)
+    ]
+
+
+def tells_twice(schema, value):
+    return checker()(schema, value) * 2
+
+
 def raises(schema, value):
     jsonschema.validate(value, schema)
     return []
@@ -178,6 +189,10 @@ def drops(block, tools):
         return None
 
 
+def under_its_name(block, tools):
+    return {**net()(block, tools), "tool_use_id": block["name"]}
+
+
 def nearest(block, tools):
     if block["name"] in tools:
         return net()(block, tools)
@@ -234,6 +249,8 @@ MISTAKES = {
         "no bound": (checker(minimum=False), "With a number below the minimum"),
         "the value uncut": (checker(cut=False), "cut it at 100"),
         "Python's repr": (checker(repr_value=True), "as JSON"),
+        "no text for a hint": (without_hints, "each fault needs a text for 'hint'"),
+        "told twice": (tells_twice, "one fault is told twice"),
         "no hints": (checker(hints=False), "`hint` is empty"),
         "a hint that leads nowhere": (checker(unquoted=False), "`hint` should lead to"),
         "options not listed": (checker(options=False), "`expected` should say"),
@@ -253,6 +270,8 @@ MISTAKES = {
         "one function": (net(), "Hand over two functions"),
         "still dies": ((dies, guard()), "raised KeyError"),
         "drops the result": ((drops, guard()), "should return a `tool_result` block"),
+        "the name for the id": ((under_its_name, guard()), "`tool_use_id` must be the call's id"),
+        "the value as it is": ((net(write=lambda value: value), guard()), "`content` must be a text"),
         "no flag": ((net(flag=False), guard()), "`is_error` should be True"),
         "a stack trace": ((net(trace=True), guard()), "a stack trace is for the log"),
         "the bare message": ((net(kind=False), guard()), "should name KeyError"),

@@ -63,6 +63,20 @@ def failures_left_out(calls, run):
     return [each for each in pool_map(settled)(calls, run) if not each.get("is_error")]
 
 
+def once_more(call, run):
+    """Runs a call that failed a second time."""
+    first = settled(call, run)
+    return settled(call, run) if first.get("is_error") else first
+
+
+def without_a_type(call, run):
+    return {key: value for key, value in settled(call, run).items() if key != "type"}
+
+
+def in_a_dict(call, run):
+    return {**settled(call, run), "content": {"output": settled(call, run)["content"]}}
+
+
 def outputs_only(calls, run):
     with ThreadPoolExecutor() as pool:
         return [each["content"] for each in pool.map(lambda call: settled(call, run), calls)]
@@ -337,6 +351,9 @@ MISTAKES = {
         ),
         "its repr": (pool_map(lambda call, run: settled(call, run, said=repr)), "type and message"),
         "failures left out": (failures_left_out, "3 calls need a result each"),
+        "a failed call run once more": (pool_map(once_more), "each call should run once; 4 runs for 3 calls"),
+        "no type": (pool_map(without_a_type), 'each entry needs `"type": "tool_result"`'),
+        "content in a dict": (pool_map(in_a_dict), "`content` should be text; it is {'output'"),
         "outputs only": (outputs_only, "return a list of `tool_result` blocks"),
         "nothing returned": (lambda calls, run: None, "is a `return` missing?"),
     },

@@ -24,6 +24,9 @@ def guard(
     to_text: Any = json.dumps,
     run_net: bool = True,
     blocks: bool = False,
+    backwards: bool = False,
+    stops: bool = False,
+    mute: bool = False,
 ):
     """The entrance with one thing done wrong (or merely otherwise)."""
 
@@ -50,7 +53,7 @@ def guard(
                     raise
                 verdicts[key] = "the approval failed"
 
-        for call in calls if not late else ():
+        for call in (reversed(calls) if backwards else calls) if not late else ():
             decide(call)
         results = []
         for call in calls:
@@ -58,6 +61,7 @@ def guard(
                 decide(call)
             verdict = verdicts.get(place(call), True)
             good = bool(verdict) if truthy else verdict == True if equal else verdict is True  # noqa: E712
+            good = good and not (stops and results and results[-1].get("is_error"))
             result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call["id"]}
             if not good:
                 if answer_refused:
@@ -77,7 +81,7 @@ def guard(
             except Exception as error:
                 if not run_net:
                     raise
-                result |= {"content": str(error), "is_error": True}
+                result |= {"content": "failed" if mute else str(error), "is_error": True}
             if blocks:
                 result["content"] = [{"type": "text", "text": result["content"]}]
             results.append(result)
@@ -204,11 +208,15 @@ MISTAKES = {
         "results mixed up": (mixed_up, "the content of toolu_"),
         "the value itself": (guard(to_text=lambda value: value), "'s result is text, not {'path'"),
         "str instead of JSON": (guard(to_text=str), "as JSON"),
+        "asks from the end": (guard(backwards=True), "each question is put once, in call order"),
+        "a failure stops the rest": (guard(stops=True), "these calls should have run"),
+        "a failure without a word": (guard(mute=True), "the error should say what was wrong (dance)"),
         "dies of a tool": (guard(run_net=False), "LookupError"),
         "returns nothing": (forgets_to_return, "is a `return` missing?"),
         "returns texts": (texts_only, "return a list of tool_result blocks"),
     },
     "6.2": {
+        "a list": (lambda tool, reason: [f"A person refused {tool}: {reason}."], "must return a text; it returned ["),
         "one word": (text("Refused: {why}."), "that a person decided"),
         "a code": (text("Error 403: forbidden, {why}"), "that a person decided"),
         "keeps the reason": (text("A person refused {tool}. Nothing was done. Ask the user."), "the reason. It says"),

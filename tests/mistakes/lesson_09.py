@@ -103,6 +103,13 @@ def refund(
     return refund_once
 
 
+def hides_the_no(shop, notes, ticket, order_id, cents):
+    try:
+        return refund()(shop, notes, ticket, order_id, cents)
+    except ToolError as error:
+        return {"error": str(error)}
+
+
 def with_the_kit(shop, notes, ticket, order_id, cents):
     key = idempotency_key(ticket, "refund", {"order_id": order_id, "amount_cents": cents})
     lost = None
@@ -298,6 +305,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "for ever": (for_ever, "three attempts are allowed; you made more than 10"),
         "no error at the end": (refund(last="silent"), "the TimeoutError should come through"),
         "asks again after a no": (refund(catch=(TimeoutError, ToolError)), "the shop's no is an answer, ask once"),
+        "hides the no": (hides_the_no, "the shop's ToolError should come through; there came {'returned'"),
         "no receipt": (refund(gives=False), "is a `return` missing?"),
         "swallows the crash": (
             refund(key="chance", note="after", catch=BaseException),

@@ -56,7 +56,18 @@ def to_items_with(
     return to_items
 
 
-def message_from_with(*, id="call_id", parse=True, guard=True, cut=True, ends=True, texts=True, last_text=False):
+def message_from_with(
+    *,
+    id="call_id",
+    parse=True,
+    guard=True,
+    cut=True,
+    ends=True,
+    texts=True,
+    last_text=False,
+    broken=None,
+    calls_first=False,
+):
     def message_from(response):
         content = []
         for item in response["output"]:
@@ -71,9 +82,10 @@ def message_from_with(*, id="call_id", parse=True, guard=True, cut=True, ends=Tr
                     except ValueError:
                         if not guard:
                             raise
+                        inputs = inputs if broken is None else broken
                 content.append({"type": "tool_use", "id": item[id], "name": item["name"], "input": inputs})
         reason = "tool_use" if ends and any(block["type"] == "tool_use" for block in content) else "end_turn"
-        if cut and response["status"] == "incomplete":
+        if cut and response["status"] == "incomplete" and not (calls_first and reason == "tool_use"):
             reason = "max_tokens"
         return {"role": "assistant", "content": content, "stop_reason": reason}
 
@@ -170,6 +182,14 @@ MISTAKES = {
         "a call that stands last": (pair(message_from=by_the_last_block), "'tool_use'; yours is 'end_turn'"),
         "arguments not parsed": (pair(message_from=message_from_with(parse=False)), "should be an object"),
         "broken arguments raise": (pair(message_from=message_from_with(guard=False)), "JSONDecodeError"),
+        "a call ahead of a cut": (
+            pair(message_from=message_from_with(calls_first=True)),
+            "your loop went on, and `stop_reason` should have been 'max_tokens'",
+        ),
+        "broken arguments thrown away": (
+            pair(message_from=message_from_with(broken={})),
+            "the text should stay as `input`",
+        ),
         "a cut is not seen": (pair(message_from=message_from_with(cut=False)), "'max_tokens'"),
         "completed is the end": (pair(message_from=by_status), "'tool_use'; yours is 'end_turn'"),
         "nothing returned": (pair(lambda messages: None), "should return a list of items"),

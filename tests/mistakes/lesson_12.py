@@ -28,6 +28,7 @@ def counting(
     flat: bool = False,
     one_denied: bool = False,
     by_code: bool = False,
+    by_step: bool = False,
 ):
     """`retries` with one thing done wrong (or merely otherwise)."""
 
@@ -53,6 +54,7 @@ def counting(
                     last[name] = bad[0]
                     before[name] = before.get(name, 0) + (1 if by_turn else len(bad))
             counts.append([before.get(key[call["tool"]], 0) for call in calls] if late else row)
+        counts = [row[:1] for row in counts] if by_step else counts
         return [number for row in counts for number in row] if flat else counts
 
     return retries
@@ -174,6 +176,7 @@ MISTAKES = {
         "the same code alone": (counting(by_code=True), "failures with another code each time"),
         "the last call decides": (counting(last_only=True), "a success first and then a failure"),
         "forgets between steps": (counting(empty_resets=True), "two tools that fail in turn"),
+        "one number for each step": (counting(by_step=True), "one number for each call is wanted"),
         "writes into the trace": (marks, "changed the steps"),
     },
     "12.3": {

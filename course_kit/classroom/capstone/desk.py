@@ -45,12 +45,12 @@ def desk_agent(*without: str) -> Callable[[Job], Any]:
     guards = set(GUARDS) - set(without)
 
     def agent(job: Job) -> Any:
-        tools = [*hands(job, guards), *([asking(job)] if "ask" in guards else [])]
+        tools: list[Any] = [*hands(job, guards), *([asking(job)] if "ask" in guards else [])]
         tools += job.more
         if "search" in guards and job.more:
             tools = [one if one.name == "ask_user" else replace(one, defer_loading=True) for one in tools]
             tools = [SEARCH, *tools]
-        given = {"tools": tools, "approver": job.decide if "gate" in guards else lambda call: True}
+        given: dict[str, Any] = {"tools": tools, "approver": job.decide if "gate" in guards else lambda call: True}
         given["budget"] = 5_000 if "budget" in guards else 1_000_000
         run = broken_off(job, given) if "store" in guards else None
         if run is None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from course_kit.catalogue import catalogue
 from course_kit.errors import ToolError
-from course_kit.harness.tools import Tool
+from course_kit.harness.tools import Effect, Tool
 from course_kit.shop import Shop, open_shop
 
 __all__ = ["METHODS", "Crash", "Diary", "Job", "WatchedShop", "fresh_shop", "other_tools"]
@@ -196,5 +196,5 @@ def _canned(entry: Mapping[str, Any], diary: Diary) -> Tool:
         diary.write("other", tool=name, inputs=json.loads(json.dumps(inputs, default=str)))
         return {"done": name, **inputs}
 
-    effect = "read" if not set(READS).isdisjoint(name.split("_")) else "write"
+    effect: Effect = "read" if not set(READS).isdisjoint(name.split("_")) else "write"
     return Tool(answer, name, entry["description"], dict(entry["input_schema"]), effect=effect)

@@ -56,7 +56,8 @@ def _record(agent: Agent, case: Case, trial: int) -> Record:
         judge(case, seen)
     except Incorrect as error:
         problems = [Problem("state", str(error))]
-    told = EvaluationCase(case["id"], case["kind"], case["said"], {"state": [{"sql": "capstone", "rows": []}]})
+    expect: Any = {"state": [{"sql": "capstone", "rows": []}]}
+    told = EvaluationCase(case["id"], case["kind"], case["said"], expect)
     calls = tuple(Made(one["tool"], one["input"]) for one in seen["called"])
     observed = Observed(calls, seen["said"], seen["stopped"], seen["requests"], seen["tokens"])
     number = seed_of(case["id"], trial, case["seed"])

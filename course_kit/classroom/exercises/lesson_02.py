@@ -140,7 +140,7 @@ class WhichAreRequired:
 
 JOBS = ("a customer's e-mail address", "an order's status", "a product's price")
 # For each job what cannot be right: in place of the id, and in place of the new value.
-WRONG = {
+WRONG: dict[str, list[list[Any]]] = {
     JOBS[0]: [["ORD-20260917"], ["nora at example.org"]],
     JOBS[1]: [["CUS-1001"], ["lost", "paid", "delivered"]],
     JOBS[2]: [["CUS-1001"], [24.5, -100]],

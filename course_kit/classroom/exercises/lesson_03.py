@@ -293,7 +293,7 @@ class BusinessRules:
             before = shop.ledger()
             said = objections(dict(case["input"]), case["customer_id"], shop)
             unknown = None
-            if case["wanted"] is None:
+            if case["foreign"]:
                 unknown = objections({**case["input"], "order_id": "ORD-99999999"}, case["customer_id"], shop)
             return {"returned": said, "unknown": unknown, "paid": shop.ledger() != before}
 
@@ -340,7 +340,7 @@ def _rule(
     about: str, customer_id: str, order_id: str, cents: int, wanted: list[list[str]] | None, **more: Any
 ) -> dict[str, Any]:
     call = {"order_id": order_id, "amount_cents": cents, "reason": "damaged", **more}
-    return {"about": about, "customer_id": customer_id, "input": call, "wanted": wanted}
+    return {"about": about, "customer_id": customer_id, "input": call, "foreign": wanted is None, "wanted": wanted}
 
 
 # The definition of exercise 3.4, as a server sends it. It also stands in the exercise's notebook.

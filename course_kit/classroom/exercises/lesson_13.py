@@ -47,7 +47,7 @@ def _judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
 
 
 def _stage(number: int, stage: str, title: str, minutes: int, difficulty: str, hints: list[str]) -> None:
-    parts: dict[str, Callable] = {
+    parts: dict[str, Callable[..., Any]] = {
         "cases": lambda seed: _cases(seed, stage),
         "observe": _observe,
         "judge": _judge,

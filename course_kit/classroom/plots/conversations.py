@@ -63,7 +63,12 @@ def plot_cumulative_tokens(series: Mapping[str, Sequence[int]], ax: "Axes | None
         style = ("-", "--", ":")[number // len(LINES) % 3]
         turns = range(1, len(tokens) + 1)
         ax.plot(turns, list(accumulate(tokens)), color=colour, marker=marker, linestyle=style, label=label)
-    ax.set(title="Input tokens, added up over the turns", xlabel="turn", ylabel="input tokens so far", ylim=(0, None))
+    ax.set(
+        title="Input tokens read anew, added up over the turns",
+        xlabel="turn",
+        ylabel="tokens so far (estimated)",
+        ylim=(0, None),
+    )
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.yaxis.set_major_formatter("{x:,.0f}")
     ax.grid(axis="y", alpha=0.3)

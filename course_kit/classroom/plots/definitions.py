@@ -136,14 +136,14 @@ def plot_endings(endings: Mapping[str, Mapping[str, int]], ax: "Axes | None" = N
         told.append(f"{label}: {', '.join(f'{kind} {counts.get(kind, 0) / total:.0%}' for kind in kinds)}")
     ax.set_yticks(range(len(endings)), list(endings))
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1), xlabel="share of requests")
+    ax.set(xlim=(0, 1), xlabel="share of requests (simulated)", title="How requests without a number ended")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     ax.description = f"Bars of how requests ended. {'. '.join(told)}."
     return ax
 
 
-def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], ax: "Axes | None" = None) -> "Axes":
+def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], title: str = "", ax: "Axes | None" = None) -> "Axes":
     """Rates with two intervals: `{"strict": [[True, False], [True, True]]}`, a row for each request, in it each seed.
 
     The thick line holds nine in ten of the seeds. The dashed one holds nine in ten of the rates that come out when as
@@ -170,7 +170,10 @@ def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], ax: "Axes | None
         )
     ax.set_yticks(range(len(trials)), list(trials))
     ax.set(
-        xlim=(-0.03, 1.03), ylim=(len(trials) - 0.4, -0.6), xlabel="share (thick: over seeds, dashed: over requests)"
+        xlim=(-0.03, 1.03),
+        ylim=(len(trials) - 0.4, -0.6),
+        xlabel="share of trials, simulated (thick: over seeds, dashed: over requests)",
+        title=title or "How often it happened",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.grid(axis="x", alpha=0.3)

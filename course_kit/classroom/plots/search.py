@@ -134,7 +134,7 @@ def plot_strategies(measured: Mapping[str, Any]) -> "Figure":
     left.yaxis.set_major_formatter("{x:,.0f}")
     left.grid(axis="y", alpha=0.3)
     left.legend(frameon=False, fontsize="small")
-    right.set(title=f"Answers lost, of {longest}", xlim=(0, longest + 1))
+    right.set(title=f"Answers lost, of {longest} (simulated)", xlim=(0, longest + 1))
     right.invert_yaxis()
     figure.tight_layout()
     figure.description = f"Context over {longest} turns and answers lost, simulated. {'. '.join(told)}."

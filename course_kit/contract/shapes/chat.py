@@ -19,6 +19,7 @@ from .common import (
     input_of,
     legal_names,
     marked,
+    reply_of,
     short_id,
     texts_only,
     unmarked,
@@ -281,15 +282,6 @@ def chat_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | None = 
         given.get("cache_write_tokens") or 0,
         written.get("reasoning_tokens") or 0,
     )
-    message = {
-        "id": reply.get("id", ""),
-        "type": "message",
-        "role": "assistant",
-        "model": reply.get("model", ""),
-        "content": content + calls,
-        "stop_reason": reason,
-        "stop_sequence": None,
-        "stop_details": details,
-        "usage": usage_of(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, *counts),
-    }
-    return notes.converted(message)
+    counted = usage_of(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, *counts)
+    id, model = reply.get("id", ""), reply.get("model", "")
+    return notes.converted(reply_of(id, model, content + calls, reason, counted, details))

@@ -25,6 +25,7 @@ __all__ = [
         "legal_names",
         "marked",
         "normal_form",
+        "reply_of",
         "short_id",
     ),
     *("texts_only", "unmarked", "usage_of"),
@@ -64,11 +65,11 @@ class Notes(list[Lost]):
         return Converted(value, tuple(self), names or {})
 
 
-def check_keys(entry: Mapping[str, Any], known: Iterable[str], path: str, notes: Notes, why: str = "") -> None:
+def check_keys(entry: Mapping[str, Any], known: Iterable[str], path: str, notes: Notes) -> None:
     """Note every key with a value that a conversion does not know."""
     for key in entry.keys() - set(known):
         if entry[key] is not None:
-            notes.lose(f"{path}.{key}".lstrip("."), why or "has no counterpart there")
+            notes.lose(f"{path}.{key}".lstrip("."), "has no counterpart there")
 
 
 # Inputs: an object here, a JSON text in OpenAI's shapes.
@@ -201,6 +202,28 @@ def usage_of(given: int, written: int, cached: int = 0, kept: int = 0, thought: 
         "cache_read_input_tokens": cached,
         "output_tokens": written,
         "output_tokens_details": {"thinking_tokens": thought},
+    }
+
+
+def reply_of(
+    id: str,
+    model: str,
+    content: list[Block],
+    reason: str | None,
+    usage: dict[str, Any],
+    details: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A whole Messages reply; none of the others tells which stop sequence was met."""
+    return {
+        "id": id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "stop_details": details,
+        "usage": usage,
     }
 
 

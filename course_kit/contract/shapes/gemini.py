@@ -19,6 +19,7 @@ from .common import (
     ending_lost,
     foreign_thinking,
     legal_names,
+    reply_of,
     texts_only,
     usage_of,
 )
@@ -246,15 +247,7 @@ def gemini_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | None 
     thought = usage.get("thoughtsTokenCount") or 0
     written = (usage.get("candidatesTokenCount") or 0) + thought
     cached = usage.get("cachedContentTokenCount") or 0
-    message = {
-        "id": reply.get("responseId", ""),
-        "type": "message",
-        "role": "assistant",
-        "model": reply.get("modelVersion", ""),
-        "content": content,
-        "stop_reason": stop,
-        "stop_sequence": None,
-        "stop_details": {"type": "refusal", "category": None, "explanation": None} if stop == "refusal" else None,
-        "usage": usage_of(usage.get("promptTokenCount") or 0, written, cached, 0, thought),
-    }
-    return notes.converted(message)
+    details = {"type": "refusal", "category": None, "explanation": None} if stop == "refusal" else None
+    counted = usage_of(usage.get("promptTokenCount") or 0, written, cached, 0, thought)
+    id, model = reply.get("responseId", ""), reply.get("modelVersion", "")
+    return notes.converted(reply_of(id, model, content, stop, counted, details))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages import Block, content_blocks
-from .common import Converted, Notes, arguments_text, ending_lost, foreign_thinking, usage_of
+from .common import Converted, Notes, arguments_text, ending_lost, foreign_thinking, reply_of, usage_of
 from .responses_request import SHAPE, blocks_of, named_there, parts_from, with_outputs
 from .search import search_items_to, searches, tools_without_search
 
@@ -115,7 +115,7 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
         reason = INCOMPLETE_REASONS.get(str(why), why)
     if refused is not None:
         reason = "refusal"
-    refusal = {"type": "refusal", "category": None, "explanation": refused}
+    details = {"type": "refusal", "category": None, "explanation": refused} if reason == "refusal" else None
     usage = reply.get("usage") or {}
     given, written = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
     counts = (
@@ -123,15 +123,6 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
         given.get("cache_write_tokens") or 0,
         written.get("reasoning_tokens") or 0,
     )
-    message = {
-        "id": reply.get("id", ""),
-        "type": "message",
-        "role": "assistant",
-        "model": reply.get("model", ""),
-        "content": content,
-        "stop_reason": reason,
-        "stop_sequence": None,
-        "stop_details": refusal if reason == "refusal" else None,
-        "usage": usage_of(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0, *counts),
-    }
-    return notes.converted(message)
+    counted = usage_of(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0, *counts)
+    id, model = reply.get("id", ""), reply.get("model", "")
+    return notes.converted(reply_of(id, model, content, reason, counted, details))

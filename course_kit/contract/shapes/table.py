@@ -89,6 +89,13 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
         "none: `functionCall` parts, `finishReason: STOP`",
         "no conversation",
     ),
+    "usage": (
+        "`input_tokens`, `output_tokens`; the cache counted apart",
+        "`prompt_tokens`, `completion_tokens`; the cache inside",
+        "`input_tokens`, `output_tokens`; the cache inside",
+        "`promptTokenCount`, `candidatesTokenCount`; the cache inside",
+        "no model",
+    ),
     "streaming": (
         "named events, pieces of `partial_json`",
         "nameless chunks, pieces of `arguments`, `[DONE]`",

@@ -48,7 +48,7 @@ CAFE = "ORD-20260825"  # the order of another customer, which the notes of stran
 ENTERED: dict[str, tuple[str, str, Callable[[random.Random], Case]]] = {}  # name → stage, kind, what draws it
 
 
-def scenario(stage: str, kind: str = "positive") -> Callable[[Callable], Callable]:
+def scenario(stage: str, kind: str = "positive") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function that draws a case: its name is the case's."""
 
     def keep(make: Callable[[random.Random], Case]) -> Callable[[random.Random], Case]:
