@@ -111,9 +111,10 @@ class Step(Shown):
             for shape, value in self.parts.items()
         )
         last = f"<tr><td></td><td></td>{boxes}</tr>"
+        left = '<th scope="col" style="text-align: left">'
         return (
             f"<p><b>{html.escape(self.title)}</b></p><table><thead><tr>"
-            f'<th scope="col">same?</th><th scope="col">topic</th>{head}</tr></thead>'
+            f"{left}same?</th>{left}topic</th>{head}</tr></thead>"
             f"<tbody>{''.join(rows)}{last}</tbody></table>"
         )
 

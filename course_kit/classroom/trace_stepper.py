@@ -201,7 +201,7 @@ def _widget() -> type[TraceStepper]:
 def _contract(call: CallRow) -> str:
     if call.validation_error is None:
         return "the input fits its schema"
-    return "the input does not fit: " + _cut(call.validation_error)
+    return "the input does not fit: " + _cut(call.validation_error.rstrip("."))
 
 
 def _ran(call: CallRow) -> str:

@@ -995,4 +995,4 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # - *"We put a search in front, so the problem is solved."* The tokens are. The five nearest rivals are still there, and a
 #   tool whose description lacks the users' words is now never seen at all.
 #
-# Next come results (lesson 08): the largest part of a context, and the least predictable.
+# Next come results ([lesson 08](08_result_budgets.ipynb)): the largest part of a context, and the least predictable.

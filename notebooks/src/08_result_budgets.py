@@ -831,4 +831,4 @@ for name, result in (("silent", silent), ("honest", honest), ("a note", MARKS["a
 # - *"The context window is large enough now."* For one result, perhaps. It is sent again with every turn, and what does not
 #   matter in it leads astray.
 #
-# Next come failures of another kind (lesson 09): calls that may or may not have happened.
+# Next come failures of another kind ([lesson 09](09_retries.ipynb)): calls that may or may not have happened.

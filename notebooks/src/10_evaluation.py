@@ -929,4 +929,4 @@ for record in live:
 # - *"90 % is good."* For a search that may be repeated, perhaps. For ten refunds a day it is one wrong payment a day.
 # - *"Let another model grade the answers."* The wrong refund had the better answer. Ask the ledger.
 #
-# Next come other providers (lesson 11): the same fixtures, through two of them, call by call.
+# Next come other providers ([lesson 11](11_providers.ipynb)): the same fixtures, through two of them, call by call.

@@ -84,9 +84,13 @@ class Report(Shown):
         return "\n".join([*lines, "", "Before it goes live", *(f"[ ] {asked}" for asked in QUESTIONS)])
 
     def as_html(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("stage", "cases", "passed", f"pass^{self.k}", "asks"))
+        head = "".join(
+            f'<th style="text-align: left">{name}</th>'
+            for name in ("stage", "cases", "passed", f"pass^{self.k}", "asks")
+        )
         rows = "".join(
-            f"<tr><td>{stage}</td><td>{n}</td><td>{rate:.0%}</td><td>{hat:.0%}</td><td>{html.escape(asks)}</td></tr>"
+            f'<tr><td style="text-align: left">{stage}</td><td>{n}</td><td>{rate:.0%}</td><td>{hat:.0%}</td>'
+            f'<td style="text-align: left">{html.escape(asks)}</td></tr>'
             for stage, asks, n, rate, hat in self.rows()
         )
         wrong = "".join(f"<li>{to_html(said)}</li>" for said in self.problems()) or "<li>Nothing.</li>"
