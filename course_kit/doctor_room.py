@@ -141,7 +141,9 @@ class RoomReport:
         if not total and not self.unread:
             return "There is no diagnosis here yet: learners write one with `course doctor --json`."
         said = f"{total - len(broken)} of {total} machines are ready."
-        common = Counter(cure for machine in broken for cure in {cure for _, cure in machine.wrong}).most_common(1)
+        common = Counter(
+            cure for machine in broken for cure in dict.fromkeys(cure for _, cure in machine.wrong)
+        ).most_common(1)
         if common and common[0][1] > 1:
             said += f" What helps most, {common[0][1]} machines: {common[0][0]}."
         return said

@@ -52,10 +52,14 @@ WIDGETS = {
     "completion_page": ("completion_page('00')", "shown.page()"),
     "crash_button": ("crash_button()", "shown.kill(3)"),
     "error_texts": ("error_texts()", "shown.tell('amount is in cents: 19.99 is 1999')"),
+    "interview": ("interview()", "shown.answer(3)"),
     "lesson_map": ("lesson_map()", "shown.rows"),
     "look": ("look(done)", "shown.as_text()"),
+    "post_test": ("post_test()", "shown.answer(1, 'a')"),
+    "pre_test": ("pre_test()", "shown.answer(1, 'a')"),
     "quiz": ("quiz('00.2')", "shown.answer('a', 'c')"),
     "recall": ("recall()", "shown.answer('01.1', 'a')"),
+    "report": ("report(run_suite(lambda job: 'No.', stage='look', trials=1))", "shown.save()"),
     "search_box": ("search_box(tools, gold={'Where is my parcel?': ['track_parcel']})", "shown.search('a parcel')"),
     "side_by_side": ("side_by_side(done, tools=tools[:1])", "shown.step(2)"),
     "strict_table": ("strict_table()", "shown.rows"),
@@ -545,6 +549,23 @@ def use_approval_panel(page):
     page.says("approval_panel", "Denied: another cup.")
 
 
+def use_interview(page):
+    page.button("interview", "Show the answer").focus()
+    page.press("Enter")
+    page.says("interview", "lesson 01")
+    page.tab_to(page.button("interview", "Next question"))
+    page.press("Enter")
+    page.says("interview", "Question 2 of")
+
+
+def use_pre_test(page):
+    page.widget("pre_test").get_by_role("radio").first.focus()
+    page.press("Space")
+    page.button("pre_test", "Hand in").focus()
+    page.press("Enter")
+    page.says("pre_test", "Nothing is handed in yet. Without an answer: 2, 3")
+
+
 BY_KEYBOARD = {name.removeprefix("use_"): use for name, use in list(globals().items()) if name.startswith("use_")}
 
 
@@ -552,7 +573,7 @@ def test_every_widget_with_something_to_press_is_used_here(at_work):
     import ipywidgets
 
     live = {name for name, (cell, _) in WIDGETS.items() if isinstance(eval(cell, at_work), ipywidgets.Widget)}
-    assert set(BY_KEYBOARD) == live - {"recall"}  # its questions are those of `quiz`
+    assert set(BY_KEYBOARD) == live - {"recall", "post_test"}  # they are used as `quiz` and `pre_test` are
 
 
 @pytest.mark.parametrize("name", BY_KEYBOARD)

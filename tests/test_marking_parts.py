@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import pickle
+import shlex
 import sqlite3
 from pathlib import Path
 
@@ -374,8 +375,9 @@ def test_behind_walls_nothing_of_the_clone_but_the_package():
     assert argv[:4] == ["setpriv", "--pdeathsig", "KILL", "unshare"] and "--kill-child" in argv
     assert "chroot '/tmp/a b' setpriv" in script and "--no-new-privs --bounding-set=-all" in script
     root = Path(__file__).resolve().parents[1]
-    assert f"size=4k,mode=755 tmpfs .{root}/course_kit/classroom/exercises\n" in script
-    mounted = [line.split()[2] for line in script.splitlines() if line.startswith("mount --rbind")]
+    hidden = shlex.quote(f".{root}/course_kit/classroom/exercises")
+    assert f"size=4k,mode=755 tmpfs {hidden}\n" in script
+    mounted = [shlex.split(line)[2] for line in script.splitlines() if line.startswith("mount --rbind")]
     assert str(root / "course_kit") in mounted
     assert not {str(path) for path in (root, *root.parents, root / "tests", root / "solutions", Path.home())} & set(
         mounted
