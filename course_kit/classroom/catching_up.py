@@ -179,10 +179,23 @@ def _defined(source: str, imports: bool = True) -> list[str]:
     """The names that a cell binds at its top level, in order; none for one with a magic."""
     try:
         table = symtable.symtable(source, "cell", "exec")
+        tree = compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError:
         return []
     bound = [each for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
-    return [each.get_name() for each in bound if imports or not each.is_imported()]
+    inside = _only_in_comprehensions(tree)
+    return [each.get_name() for each in bound if each.get_name() not in inside and (imports or not each.is_imported())]
+
+
+def _only_in_comprehensions(tree: ast.AST) -> set[str]:
+    """Names that nothing but a comprehension binds. Since Python 3.12 its cell's symbol table lists them, too."""
+
+    def stored(part: ast.AST) -> list[ast.Name]:
+        return [one for one in ast.walk(part) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+
+    targets = [name for one in ast.walk(tree) if isinstance(one, ast.comprehension) for name in stored(one.target)]
+    kept = {id(name) for name in targets}
+    return {name.id for name in targets} - {name.id for name in stored(tree) if id(name) not in kept}
 
 
 def _is_own_doing(source: str) -> bool:
