@@ -128,6 +128,15 @@ for descriptor in range(3, 30):
 FORK_BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
 STUBBORN = "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"
 EAT = "kept = []\nwhile True:\n    kept.append(bytearray(10**7))"
+EAT_CRUMBS = """
+kept, size = [], 10**7
+while True:
+    try:
+        kept.append(bytearray(size))
+    except MemoryError:
+        size = size // 2 or 1
+"""
+EAT_IN_ADD = "kept = []\ndef add(a, b):\n    while True:\n        kept.append(bytearray(10**7))"
 DISK = """
 for place in ("/notebook", "/tmp", "/dev/shm"):
     for number in range(100):
@@ -155,6 +164,8 @@ HOSTILE = {
     "fork bomb": (answers(FORK_BOMB), PASSED, PASSED),
     "fork": (answers("import os\nos.fork()"), PASSED, PASSED),
     "memory in a cell": (answers(EAT), PASSED, PASSED),
+    "memory in crumbs": (answers(EAT_CRUMBS), PASSED, PASSED),
+    "memory kept by an answer": (answers(add=EAT_IN_ADD), (NOT_YET, "emory"), PASSED),
     "memory in an answer": (
         answers(add=IN_ADD.format("kept = bytearray(10**11)")), (NOT_YET, "emory"), PASSED
     ),

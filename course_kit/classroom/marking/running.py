@@ -95,8 +95,8 @@ def observe_notebook(
         skip.add(at)
         sentence, key = reason
         if kind == "cell":
-            ran.cells[which] = sentence
-        elif kind == "exercise":
+            ran.cells.setdefault(which, sentence)  # it may have said why itself
+        elif kind == "exercise" and which not in ran.reports:
             ran.ended[which] = (sentence, key)
         if time.monotonic() > until - 1 or kind == "start":
             break
