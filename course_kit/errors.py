@@ -33,10 +33,10 @@ class CourseKitError(Exception):
 
 
 class ToolError(CourseKitError):
-    """A failure that a tool reports to the model.
+    """A failure that a tool reports to the model: `raise ToolError("NOT_FOUND", "No order 7.", hint="List them.")`.
 
-    `message` says what is wrong, `hint` what to try instead, `code` is a short constant such as
-    `"NOT_FOUND"`. `retryable` says whether the same call may succeed when it is made again.
+    `code` is a short constant, `message` says what is wrong, `hint` what to try instead. `retryable` says whether the
+    same call may succeed when it is made again.
     """
 
     def __init__(self, code: str, message: str, *, retryable: bool = False, hint: str | None = None):

@@ -107,7 +107,7 @@ def without(value: dict[str, Any], lost: Any, names: dict[str, str]) -> dict[str
         holder, key = placed(value, path.split("."))
         block = holder[key]
         inside = isinstance(key, int) and path.count(".content.") == 2
-        if inside and "text only" in why:
+        if inside and "only text" in why:
             holder[key] = text(f"(A block of type {block['type']} was left out here.)")
         elif isinstance(key, int):
             holder[key] = LEFT_OUT

@@ -2,84 +2,39 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 from anthropic import beta_tool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tool_lists import (
+    AGAIN,
+    CANCELS,
+    FINDS,
+    ID,
+    READS,
+    TELLS,
+    WHO,
+    closed,
+    many,
+    number,
+    one,
+    strict,
+    text,
+    tool,
+    with_schema,
+)
 
 from course_kit.contract.definitions import LINT_RULES, Finding, definition_tokens, lint_tools
 from course_kit.contract.lint_types import alternatives
 from course_kit.contract.protocol import RULES
 from course_kit.contract.reading import name_words, schemas_of
 from course_kit.contract.schema import conforms
-from course_kit.contract.similarity import count_words, own_part, similar_pairs, similarity_map
+from course_kit.contract.similarity import Weighed, count_words, own_part, similarity_map
 from course_kit.contract.strict import FORMATS
 from course_kit.example_tools import definition, desk_tools, file_tools, get_weather
 from course_kit.shop import open_shop
-
-FINDS = (
-    "Find orders of the shop. Use it when the user names a person. Not for goods (their prices are elsewhere). "
-    "Returns a list with order_id and status; no match is an empty list. Changes nothing."
-)
-CANCELS = (
-    "Call off an order of the shop. Use it when the user no longer wants it. Not for shipped orders. Returns the "
-    "status. It cannot be brought back."
-)
-AGAIN = "Stop a delivery that is under way. Use it when the user asks. Not after the van has left. Returns its state."
-WHO = {"type": "string", "description": "Part of the customer's name, such as Lindgren."}
-
-
-def tool(name="search_orders", description=FINDS, inputs=None, required=(), **more):
-    schema = {"type": "object", "properties": {"who": WHO} if inputs is None else inputs}
-    schema |= {"required": list(required), "additionalProperties": False}
-    return {"name": name, "description": description, "input_schema": schema, **more}
-
-
-def with_schema(**schema):
-    return {**tool(), "input_schema": {"type": "object", "additionalProperties": False, **schema}}
-
-
-def one(name, required=False, **schema):
-    """A list of one tool with one input."""
-    return [tool(inputs={name: schema}, required=[name] if required else [])]
-
-
-def text(name, description, **more):
-    return one(name, type="string", description=description, **more)
-
-
-def number(name, description, type="integer", **more):
-    return one(name, type=type, description=description, **more)
-
-
-def closed(**properties):
-    return {
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        "description": "A part, such as x.",
-    }
-
-
-def strict(*names, required=None, **schema):
-    inputs = {name: {**WHO, **schema} for name in names}
-    return tool(inputs=inputs, required=names if required is None else required, strict=True)
-
-
-def many(number, **more):
-    """Tools that have nothing to do with each other."""
-    return [
-        tool(f"search_{chr(97 + i // 26) * 3}{chr(97 + i % 26) * 3}", TELLS.format(i, i * i), **more)
-        for i in range(number)
-    ]
-
-
-TELLS = "Find w{0} x{1} y{0}{1}. Use it when z{0}{0} is q{1}{1}. Not for v{0}{1}{0}. Returns a list; no match is empty."
-READS = (
-    "Read one order of the shop, its items and what was paid for each of them, by its number. Returns all of it as {}."
-)
-ID = "The order's number, such as ORD-20260917."
 
 # rule → (a list that breaks it and nothing else, where, the twin that breaks nothing)
 CASES = {
@@ -357,6 +312,7 @@ CASES = {
         many(20, strict=True, required=["who"]),
     ),
 }
+SAYS = json.loads(Path(__file__).with_name("data").joinpath("lint_findings.json").read_text(encoding="utf-8"))
 ELSEWHERE = {id for id in LINT_RULES if id.startswith("strict-")} - CASES.keys()  # the strict subset: test_strict.py
 
 
@@ -366,11 +322,13 @@ def test_each_rule_speaks_alone_and_is_silent_about_the_twin(rule):
     found = lint_tools(bad)
     assert [(finding.rule, finding.path) for finding in found] == [(rule, path)]
     assert found[0].severity == LINT_RULES[rule].severity
+    assert [found[0].message, found[0].fix] == SAYS[rule]
     assert lint_tools(good) == []
 
 
 def test_every_rule_has_a_case():
     assert LINT_RULES.keys() - CASES.keys() == ELSEWHERE
+    assert CASES.keys() == SAYS.keys()
 
 
 @pytest.mark.parametrize("id", LINT_RULES)
@@ -378,6 +336,85 @@ def test_rules_say_what_they_are(id):
     rule = LINT_RULES[id]
     assert rule.says and len(rule.says) < 130
     assert rule.severity in ("error", "warning", "hint") and rule.lesson in ("02", "03", "07")
+
+
+WHOSE = {
+    "not-a-definition": "tools[1]",
+    "tool-names-unique": "cancel_order",
+    "near-identical": "find_purchases",
+    "says-when-not": "query_order",
+    "mcp-shape": "search_orders",
+    "other-shape": "search_orders",
+    **dict.fromkeys(("some-tool-not-deferred", "many-tools", "tools-list", "strict-too-many-tools"), ""),
+}
+
+
+@pytest.mark.parametrize("rule", WHOSE)
+def test_a_finding_names_its_tool_or_none(rule):
+    assert [finding.tool for finding in lint_tools(CASES[rule][0])] == [WHOSE[rule]]
+
+
+def shaped(name, description, kind):
+    function = {"name": name, "description": description, "parameters": tool()["input_schema"]}
+    return {"type": "function", "function": function} if kind == "chat" else {"type": "function", **function}
+
+
+FINDS_TOO = FINDS.replace("person", "customer")
+WHOLE_LISTS = {
+    "three of one name": (
+        [tool("cancel_order", CANCELS), tool("cancel_order", AGAIN), tool("cancel_order", FINDS)],
+        ["tool-names-unique tools[1].name", "tool-names-unique tools[2].name"],
+    ),
+    "two without a name": (
+        [{key: text for key, text in tool("", said).items() if key != "name"} for said in (FINDS, CANCELS)],
+        ["tool-name tools[0].name", "tool-name tools[1].name"],
+    ),
+    "three of one description": (
+        [tool(), tool("find_purchases"), tool("find_sales")],
+        ["near-identical tools[1].description", "near-identical tools[2].description"],
+    ),
+    "two without a description": (
+        [tool(description=""), tool("find_purchases", description="")],
+        ["description-missing tools[0].description", "description-missing tools[1].description"],
+    ),
+    "the first names the second": (
+        [tool(description=f"{FINDS_TOO} Else use find_purchases."), tool("find_purchases")], [],
+    ),
+    "two other shapes": (
+        [shaped("search_orders", FINDS, "responses"), shaped("cancel_order", CANCELS, "chat")],
+        ["other-shape tools[1]", "other-shape tools[0]"],
+    ),
+    "inputs of a provider's tool": (
+        [{"type": "bash_20250124", "name": "bash", "input_schema": one("amount")[0]["input_schema"]}, tool()],
+        [],
+    ),
+    "no tools at all": ([], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_LISTS)
+def test_whole_lists(name):
+    tools, expected = WHOLE_LISTS[name]
+    assert [f"{finding.rule} {finding.path}" for finding in lint_tools(tools)] == expected
+
+
+def test_how_many_there_are_is_counted():
+    shapes = [shaped("search_orders", FINDS, "chat"), shaped("cancel_order", CANCELS, "chat")]
+    [finding] = lint_tools(shapes)
+    assert finding.message == "2 tools are in the shape of OpenAI's Chat Completions, which the Messages API refuses."
+    [finding] = lint_tools(many(33))
+    assert finding.fix.startswith("Group them by task, or defer 3 or more (`defer_loading`)")
+
+
+def test_the_three_largest_are_named_the_largest_first():
+    sizes = {"search_orders": 2000, "cancel_orders": 3000, "pay_orders": 900, "read_orders": 1}
+    tools = [tool(name, f"{TELLS.format(size, size)}{' It is so.' * size}") for name, size in sizes.items()]
+    [finding] = lint_tools(tools)
+    costs = {name: definition_tokens(one) for name, one in zip(sizes, tools, strict=True)}
+    assert finding.message == (
+        f"The definitions take about {sum(costs.values()):,} tokens in every turn, the largest of them: cancel_orders "
+        f"{costs['cancel_orders']:,}, search_orders {costs['search_orders']:,}, pay_orders {costs['pay_orders']:,}."
+    )
 
 
 def test_rules_of_the_protocol_keep_their_names():
@@ -489,6 +526,34 @@ def test_a_fix_is_a_concrete_proposal(bad, words):
 def test_near_identical_names_the_pair_and_the_score():
     [finding] = lint_tools(CASES["near-identical"][0])
     assert "`search_orders` and `find_purchases`" in finding.message and "similarity 0." in finding.message
+
+
+def alike(*pairs):
+    found = lint_tools([tool(name, description) for name, description in pairs])
+    return [finding.message.partition(" describe")[0] for finding in found if finding.rule == "near-identical"]
+
+
+def test_each_tool_is_told_its_nearest_neighbour_alone():
+    guest = FINDS.replace("person", "guest")
+    three = [("search_orders", FINDS), ("find_purchases", FINDS_TOO), ("find_sales", guest)]
+    assert alike(*three) == ["`search_orders` and `find_purchases`", "`search_orders` and `find_sales`"]
+
+
+LABEL = "label in a shop: its colour, its name, its text and its place are written down there. Use it when asked."
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        pytest.param(("label_a", f"Create a {LABEL}"), ("label_b", f"Delete a {LABEL}"), False, id="by_description"),
+        pytest.param(("label_a", f"Create a {LABEL}"), ("label_b", f"Add a {LABEL}"), True, id="one_kind"),
+        pytest.param(("create_label", f"The {LABEL}"), ("delete_label", f"Some {LABEL} Now."), False, id="by_name"),
+        pytest.param(("create_label", f"The {LABEL}"), ("add_label", f"Some {LABEL} Today."), True, id="names_alike"),
+        pytest.param(("create_label", f"Add a {LABEL}"), ("delete_label", f"Create a {LABEL}"), True, id="text_first"),
+    ],
+)
+def test_what_is_done_tells_tools_apart(one, other, found):
+    assert alike(one, other) == ([f"`{one[0]}` and `{other[0]}`"] if found else [])
 
 
 def test_opposite_verbs_are_told_apart():
@@ -642,6 +707,8 @@ def test_what_only_sounds_like_a_date(name):
         ("Allowed values: low, medium, high.", ["low", "medium", "high"]),
         ("可选值：已付、已发货", ["已付", "已发货"]),
         ("One of red, green, blue, etc.", []),
+        ("One of: a, a.", []),
+        ("One of: ., x", []),
         ("One of the user's orders, or a draft of it.", []),
         ("Either the id of an order or its date.", []),
         ("A colour such as 'red' or 'blue'.", []),
@@ -766,18 +833,19 @@ def test_boundaries_make_nobody_alike():
         own_part("Find orders. Not for parcels (use track_parcel). Returns a list.") == "Find orders.  Returns a list."
     )
     texts = ["Find orders. Not for parcels (use track_parcel).", "Track a parcel. Not for orders (use search_orders)."]
-    assert similar_pairs(texts, 0.1) == []
+    assert list(Weighed(texts).pairs(0.1)) == []
 
 
-def test_similar_pairs_come_nearest_first():
+def test_pairs_of_similar_texts():
     texts = ["Find orders by customer.", "Find the orders of a customer.", "Find orders by date.", "Track a parcel."]
-    assert [(pair.first, pair.second) for pair in similar_pairs(texts, 0.3)] == [(0, 1), (0, 2), (1, 2)]
-    assert similar_pairs(texts, 0.3)[0].score == 1.0
+    pairs = list(Weighed(texts).pairs(0.3))
+    assert sorted((pair.first, pair.second) for pair in pairs) == [(0, 1), (0, 2), (1, 2)]
+    assert max(pairs, key=lambda pair: pair.score) == (0, 1, 1.0)
 
 
 def test_the_short_way_to_pairs_loses_none():
     texts = [" ".join(f"w{(i * j) % 17}" for j in range(2, 9)) for i in range(60)]
-    near = similar_pairs(texts, 0.5)
+    near = list(Weighed(texts).pairs(0.5))
     names, table = similarity_map([{"name": f"t{i}", "description": text} for i, text in enumerate(texts)])
     assert {(p.first, p.second) for p in near} == {(i, j) for j in range(60) for i in range(j) if table[i][j] >= 0.5}
     assert names[:2] == ["t0", "t1"] and table[3][3] == 1.0 and table[2][5] == table[5][2]
@@ -790,6 +858,13 @@ def test_words_are_counted_also_in_chinese():
 
 def test_tokens_of_a_definition():
     assert definition_tokens({"name": "add"}) == 3
+    assert definition_tokens({"name": "天气"}) == 4  # as UTF-8, not escaped
+    circle: dict = {}
+    circle["in"] = circle
+    deep: dict = {}
+    for _ in range(100_000):
+        deep = {"in": deep}
+    assert [definition_tokens(one) for one in (circle, deep, {(1, 2): 3})] == [0, 0, 0]
     assert 200 < definition_tokens(definition("refund_order")) < 450
 
 

@@ -100,8 +100,8 @@ def test_fr25_a_pattern_that_does_not_compile_is_one_clear_error(pattern):
     with pytest.raises(SearchError) as caught:
         ToolIndex(FR25, "regex").search(pattern)
     assert caught.value.error_code == "invalid_tool_input"
-    assert isinstance(caught.value, CourseKitError) and "is no regular expression" in str(caught.value)
-    assert str(caught.value).endswith("mend it, or escape signs with a backslash.")
+    assert isinstance(caught.value, CourseKitError) and "is not a regular expression" in str(caught.value)
+    assert str(caught.value).endswith("fix it, or put a backslash before special signs.")
 
 
 def test_a_pattern_has_at_most_200_characters():

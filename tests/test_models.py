@@ -6,7 +6,7 @@ import pytest
 from anthropic.types import Model, StopReason
 
 from course_kit.contract.messages import STOP_REASONS
-from course_kit.contract.models import DEFAULT_MODEL, MODELS, facts
+from course_kit.contract.models import DEFAULT_MODEL, MODELS, ModelFacts, facts
 
 # Reference 1.4, as of 2026-11-30: the models that refuse `tool_choice` any and tool.
 NEVER_FORCED = {
@@ -18,6 +18,39 @@ NEVER_FORCED = {
     "claude-opus-5-5",
     "claude-sonnet-5-5",
 }
+
+
+# Reference 1.5: what the vendor's page "Pricing" states of the tool prompt, without and with forcing.
+TOOL_PROMPTS = {
+    "claude-opus-5-5": (286, 286),  # forcing is refused
+    "claude-opus-5": (286, 406),
+    "claude-opus-4-8": (290, 410),
+    "claude-opus-4-7": (675, 804),
+    "claude-sonnet-5": (354, 474),
+    **dict.fromkeys(("claude-opus-4-6", "claude-sonnet-4-6"), (497, 589)),
+    **dict.fromkeys(
+        (
+            *("claude-haiku-4-5", "claude-haiku-4-5-20251001", "claude-opus-4-5", "claude-opus-4-5-20251101"),
+            *("claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+        ),
+        (496, 588),
+    ),
+}
+# "Prompt caching": the fewest tokens that are kept. 5.2 is on no page.
+CACHE_FLOORS = {
+    512: "fable-5-1 mythos-5-1 opus-5-5 opus-5 sonnet-5-5 haiku-5-5 fable-5 mythos-5",
+    1024: "opus-4-8 sonnet-5 sonnet-4-6 sonnet-4-5 sonnet-4-5-20250929",
+    2048: "opus-4-7 mythos-preview",
+    4096: "opus-4-6 opus-4-5 opus-4-5-20251101 haiku-4-5 haiku-4-5-20251001",
+}
+
+
+def test_a_number_without_a_source_is_marked_as_uncertain() -> None:
+    stated = {id for id, model in MODELS.items() if "tool_prompt_tokens" not in model.uncertain}
+    assert {id: MODELS[id].tool_prompt_tokens for id in stated} == TOOL_PROMPTS
+    floors = {id: model.cache_floor for id, model in MODELS.items() if "cache_floor" not in model.uncertain}
+    assert floors == {f"claude-{name}": floor for floor, names in CACHE_FLOORS.items() for name in names.split()}
+    assert {name for model in MODELS.values() for name in model.uncertain} <= set(ModelFacts.__dataclass_fields__)
 
 
 def test_the_models_are_those_of_the_sdk() -> None:

@@ -1,11 +1,14 @@
 """The rules of a legal request: each refuses one body and lets a like one pass; order, settings and real cases."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from course_kit import check_request
+from course_kit.contract import checking
+from course_kit.contract.checking import RuleBook
 from course_kit.contract.examples import (
     ASK,
     CALL,
@@ -25,7 +28,7 @@ from course_kit.contract.examples import (
     user,
 )
 from course_kit.contract.models import MODELS
-from course_kit.contract.protocol import RULES, first_violation
+from course_kit.contract.protocol import RULES, Rule, Violation, first_violation
 
 
 def split(case: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -168,7 +171,98 @@ def test_what_cannot_be_read_is_not_judged() -> None:
 
 @pytest.mark.parametrize("body", [None, [], "x", 5])
 def test_body_that_is_no_object(body: Any) -> None:
-    assert [v.message for v in check_request(body)] == ["Input should be an object"]
+    assert check_request(body) == [
+        Violation("field-type", 400, "invalid_request_error", "", "Input should be an object")
+    ]
+
+
+def test_beside_an_unknown_key_everything_else_is_judged() -> None:
+    """A rule that reads all fields is left out where one is of the wrong shape, and an unknown key is no shape."""
+    unknown = body(foo=1, tool_choice={"type": "tool", "name": "x"})
+    assert [v.rule for v in check_request(unknown)] == ["unknown-field", "chosen-tool-exists"]
+    in_a_tool = body(tools=[tool(parameters={}), tool(parameters={})])
+    assert [v.rule for v in check_request(in_a_tool)] == [
+        "tool-unknown-field",
+        "tool-unknown-field",
+        "tool-names-unique",
+    ]
+
+
+# What is tried
+
+
+class Watched:
+    """A book of all rules that notes which of them it tries, those about the shape of fields apart."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.noted: list[str] = []
+        shape = tuple(one for one in RULES.values() if one.shape)
+        in_order = tuple(self.noting(one) for one in RULES.values() if not one.shape)
+        strict = {one.id for one in checking.STRICT_RULES}
+        monkeypatch.setattr(checking, "STRICT_RULES", tuple(one for one in in_order if one.id in strict))
+        self.book = RuleBook(shape, in_order)
+
+    def noting(self, one: Rule) -> Rule:
+        def find(request: Any) -> Any:
+            self.noted.append(one.id)
+            return one.find(request)
+
+        return replace(one, find=find)
+
+    def tries(self, sent: dict[str, Any], strictness: Any = "all") -> list[str]:
+        self.noted.clear()
+        list(self.book.violations(checking.Request(sent, VERSION, frozenset(), on=self.book.switched_on(strictness))))
+        return list(self.noted)
+
+
+VERSION = "2026-10-21"
+OF_TOOLS = [one.id for one in RULES.values() if one.needs == ("tools",)]
+OF_BLOCKS = {one.id for one in RULES.values() if one.blocks}
+OF_STRICT = {one.id for one in checking.STRICT_RULES if one.needs is None}
+OTHERS = [one.id for one in RULES.values() if not one.shape and one.id not in {*OF_TOOLS, *OF_BLOCKS, *OF_STRICT}]
+
+
+def test_what_cannot_be_broken_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    assert watched.tries(body(ASK, tools=[WEATHER])) == [*OF_TOOLS, *OTHERS]
+    assert watched.tries(body(ASK, tools=[WEATHER])) == OTHERS  # these tools are known to be legal
+    assert watched.tries(body(ASK, tools=[WEATHER]), "default") == [
+        *OF_TOOLS,
+        *(id for id in OTHERS if RULES[id].default),
+    ]
+
+
+def test_only_the_rules_of_the_blocks_that_are_there_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    watched.tries(round_trip())
+    of_calls = {one.id for one in RULES.values() if {"tool_use", "tool_result"} & {*one.blocks}}
+    expected = [id for id in RULES if id in of_calls or id in OTHERS]
+    assert watched.tries(round_trip()) == expected
+
+
+def test_rules_of_strict_mode_are_tried_where_a_strict_tool_breaks_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    sent = body(ASK, tools=[tool(strict=True, input_schema={"type": "object"})])
+    watched.tries(sent)
+    assert watched.tries(sent) == [id for id in RULES if id in OF_STRICT or id in OTHERS]
+
+
+def test_tools_that_break_a_rule_are_tried_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    twice = body(ASK, tools=[WEATHER, WEATHER])
+    watched.tries(twice)
+    assert watched.tries(twice) == [id for id in RULES if id in OF_TOOLS or id in OTHERS]
+    off = {"tool-names-unique": False}  # and of a rule that is off, nothing is broken
+    watched.tries(twice, off)
+    assert watched.tries(twice, off) == [id for id in OTHERS if RULES[id].default]
+
+
+def test_only_rules_that_can_read_their_fields_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    assert watched.tries(body(messages="x", tools=[WEATHER])) == OF_TOOLS
+    assert watched.tries(body(ASK, tools="x")) == [
+        id for id in OTHERS if RULES[id].needs is not None and "tools" not in RULES[id].needs
+    ]
 
 
 # Settings
@@ -186,6 +280,8 @@ def test_unknown_strictness_is_named() -> None:
         check_request(body(), strictness="strict")
     with pytest.raises(ValueError, match="did you mean 'no-prefill'"):
         check_request(body(), strictness={"no-prefil": False})
+    with pytest.raises(ValueError, match=r"^There is no rule '§'\.$"):
+        check_request(body(), strictness={"§": False})
 
 
 def test_counting_knows_no_max_tokens() -> None:
@@ -454,6 +550,60 @@ def test_unanswered_call_at_the_end() -> None:
     rules = [v.rule for v in check_request(body(ASK, assistant(CALL)))]
     assert rules == ["calls-answered-at-once", "no-prefill"]
     assert [v.rule for v in check_request(body(ASK, assistant(CALL), model=OLD))] == ["calls-answered-at-once"]
+
+
+UNANSWERED = (
+    "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_A. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        TEXT,
+        {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a"}},
+        {"type": "search_result", "source": "a", "title": "a", "content": [TEXT]},
+    ],
+    ids=lambda block: block["type"],
+)
+def test_nothing_to_read_after_a_call_and_it_is_said_once(block: dict[str, Any]) -> None:
+    found = check_request(body(ASK, assistant(CALL, block, block), user(RESULT)))
+    assert [v.message for v in found if v.rule == "only-calls-after-a-call"] == [UNANSWERED.format(1)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "refused_by"),
+    [
+        ([user(CALL, TEXT)], ["calls-from-the-assistant"]),
+        ([ASK, assistant(RESULT), ASK], ["results-from-the-user"]),
+    ],
+    ids=["a call of the user", "a result of the assistant"],
+)
+def test_a_block_on_the_wrong_side_is_refused_for_that_alone(turns: list[Any], refused_by: list[str]) -> None:
+    assert [v.rule for v in check_request(body(*turns))] == refused_by
+
+
+@pytest.mark.parametrize(
+    ("turns", "said"),
+    [
+        ([assistant(CALL), user(TEXT)], [UNANSWERED.format(1)]),
+        ([assistant(CALL), {"role": "user", "content": "text"}], [UNANSWERED.format(1)]),
+        ([assistant(TEXT, CALL), user(RESULT)], []),
+        ([{"role": "assistant", "content": "text"}, ASK, assistant(CALL), user(RESULT)], []),
+        ([assistant(CALL), user(RESULT), assistant(CALL)], []),
+    ],
+    ids=["no result", "plain text", "text ahead of the call", "an answer of plain text", "the last message"],
+)
+def test_results_in_one_message_reads_any_message(turns: list[Any], said: list[str]) -> None:
+    found = check_request(body(ASK, *turns), strictness={"results-in-one-message": True})
+    assert [v.message for v in found if v.rule == "results-in-one-message"] == said
+
+
+def test_a_call_of_the_user_has_no_message_that_must_answer_it() -> None:
+    found = check_request(body(user(CALL), user(TEXT)), strictness={"results-in-one-message": True})
+    assert [v.rule for v in found] == ["calls-from-the-assistant"]
 
 
 def test_result_for_a_server_call_is_an_id_without_a_call() -> None:

@@ -188,8 +188,8 @@ def test_parse_json_reads_what_is_json():
 def test_invalid_json_result_is_json_and_bounded():
     assert json.loads(invalid_json_result('{"a": "hel')) == {"INVALID_JSON": '{"a": "hel'}
     assert json.loads(invalid_json_result(b'{"a": "\xff'))["INVALID_JSON"] == '{"a": "\ufffd'
-    long = json.loads(invalid_json_result("a" * 5000 + "\ud83d", limit=100))["INVALID_JSON"]
-    assert long == "a" * 50 + "… (4,901 characters left out) …" + "a" * 49 + "\ufffd"
+    long = json.loads(invalid_json_result("a" * 5000 + "\ud83d"))["INVALID_JSON"]
+    assert long == "a" * 1_000 + "… (3,001 characters left out) …" + "a" * 999 + "\ufffd"
 
 
 # ── Field reports ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -735,6 +735,8 @@ def test_allowed_tools_are_the_only_ones_handed_on():
         ("openai_responses", 400, {"error": {"message": "m", "code": "unknown_parameter"}}, "INVALID_REQUEST", False),
         ("gemini", 503, {"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}, "OVERLOADED", True),
         ("gemini", 502, {"error": {"message": "m"}}, "SERVER_ERROR", True),
+        ("anthropic", 500, {"error": {"message": "m"}}, "SERVER_ERROR", True),
+        ("anthropic", 499, {"error": {"message": "m"}}, "INVALID_REQUEST", False),
         ("mcp", 200, {"error": {"code": -32001, "message": "m"}}, "TIMEOUT", True),
         ("mcp", 200, {"error": {"code": -32602, "message": "m"}}, "INVALID_INPUT", False),
         ("mcp", 200, {"error": {"code": 7, "message": "m"}}, "PROTOCOL_ERROR", False),
@@ -772,6 +774,8 @@ def test_any_other_failure_is_a_failure_of_the_tool():
     error = result_error(tool_result("a", "order not found", is_error=True))
     assert (error.code, error.message) == ("TOOL_FAILED", "order not found")
     assert result_error(tool_result("a", "NOT_FOUND: no")) is None
+    silent = result_error(tool_result("a", is_error=True))
+    assert (silent.code, silent.message) == ("TOOL_FAILED", "The tool failed without saying why.")
 
 
 # Results in MCP's shape
@@ -784,6 +788,35 @@ LINK = {"type": "resource_link", "uri": "file:///a.txt", "name": "a", "mimeType"
     [
         pytest.param({"content": [{"type": "text", "text": "4 C"}]}, tool_result("t", "4 C"), [], id="text"),
         pytest.param({"content": []}, tool_result("t"), [], id="nothing"),
+        pytest.param({"content": [{"type": "text", "text": " "}]}, tool_result("t"), [], id="blank_text"),
+        pytest.param(
+            {"content": [{"type": "text", "text": " "}, {"type": "text", "text": "4 C"}]},
+            tool_result("t", "4 C"),
+            [],
+            id="blank_text_beside_another",
+        ),
+        pytest.param(
+            {"content": [{"type": "text", "text": "4 C"}, {"type": "text", "text": "wet"}]},
+            tool_result("t", [text("4 C"), text("wet")]),
+            [],
+            id="two_texts",
+        ),
+        pytest.param(
+            {"content": [{"type": "image", "data": "aaaa", "mimeType": "image/png"}]},
+            tool_result(
+                "t",
+                [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}],
+            ),
+            [],
+            id="picture",
+        ),
+        pytest.param(
+            {"content": [{"type": "text", "text": "4 C"}], "resultType": "complete", "_meta": {"a": 1}},
+            tool_result("t", "4 C"),
+            [],
+            id="about_the_answer",
+        ),
+        pytest.param({"content": [], "more": 1}, tool_result("t"), ["more"], id="an_unknown_key"),
         pytest.param(
             {"content": [{"type": "text", "text": "no"}], "isError": True},
             tool_result("t", "no", is_error=True),
@@ -805,6 +838,19 @@ LINK = {"type": "resource_link", "uri": "file:///a.txt", "name": "a", "mimeType"
         pytest.param(
             {"content": [], "structuredContent": {"n": 1}}, tool_result("t", '{"n":1}'), [], id="structured_alone"
         ),
+        pytest.param({"structuredContent": {"n": 1}}, tool_result("t", '{"n":1}'), [], id="structured_and_no_content"),
+        pytest.param(
+            {"content": [{"type": "text", "text": '{"n": 2}'}], "structuredContent": {"n": 2}},
+            tool_result("t", '{"n": 2}'),
+            [],
+            id="structured_is_the_text",
+        ),
+        pytest.param(
+            {"content": [{"type": "text", "text": "two"}], "structuredContent": {"result": "two"}},
+            tool_result("t", "two"),
+            [],
+            id="structured_says_the_same_words",
+        ),
         pytest.param(
             {"content": [{"type": "text", "text": "2"}], "structuredContent": {"result": 2}},
             tool_result("t", "2"),
@@ -822,6 +868,15 @@ LINK = {"type": "resource_link", "uri": "file:///a.txt", "name": "a", "mimeType"
             tool_result("t", '{"resource_link":{"uri":"file:///a.txt","name":"a","mimeType":"text/plain"}}'),
             [],
             id="resource_link",
+        ),
+        pytest.param(
+            {"content": [{**LINK, "title": "A", "description": "of it", "size": 9, "mimeType": None}]},
+            tool_result(
+                "t",
+                '{"resource_link":{"uri":"file:///a.txt","name":"a","title":"A","description":"of it","size":9}}',
+            ),
+            [],
+            id="resource_link_with_all_that_is_said_of_it",
         ),
         pytest.param(
             {"content": [{"type": "resource", "resource": {"uri": "file:///a.txt", "text": "hello"}}]},

@@ -1,6 +1,7 @@
 """Strict subsets: what each provider refuses, what a request may hold, and what `to_strict` does about it."""
 
 import copy
+import datetime
 import json
 import time
 from itertools import pairwise
@@ -134,6 +135,10 @@ REFUSED = {
         {"type": "string", "enum": ["a", None]},
         "Invalid schema: Enum value 'None' does not match declared type 'string'",
     ),
+    "enum of lists": ({"enum": ["a", [1]]}, "Enum values of type object or array are not supported"),
+    "const of an object": ({"const": {"a": 1}}, "Enum values of type object or array are not supported"),
+    "no reference at all": ({"$ref": 5}, "Invalid schema: External references are not supported: 5"),
+    "an anchor": ({"$ref": "#A"}, "Invalid schema: Reference to non-existent definition: #A"),
     "enum of objects": ({"enum": [{"a": 1}]}, "Enum values of type object or array are not supported"),
     "empty": ({}, EMPTY),
     "true": (True, EMPTY),
@@ -157,6 +162,69 @@ def test_refused_in_the_words_of_the_api(name):
     assert messages(closed(x=schema)) == [message]
     assert messages(closed(x={"anyOf": [{"type": "null"}, schema]})) == [message]  # deeper, the same
     assert {r.rule for r in strict_refusals(closed(x=schema))} <= STRICT_RULES.keys()
+
+
+FAULTS = {
+    "unsupported-keyword": {
+        "minimum": "minimum", "two bounds": "maximum, minimum", "number": "multipleOf",
+        "bound in a type list": "minimum",
+        "maxItems": "maxItems", "prefixItems": "prefixItems", "if": "if", "not": "not",
+        "propertyNames": "propertyNames",
+    },
+    "min-items": {"minItems": "minItems"},
+    "items-list": {"items list": "items"},
+    "open-object": dict.fromkeys(
+        ("open object", "additionalProperties true", "additionalProperties schema", "open object in a type list"),
+        "additionalProperties",
+    ),
+    "one-of": {"oneOf": "oneOf"},
+    "any-of-siblings": {
+        "type beside anyOf": "type", "object beside allOf": "additionalProperties, properties, required, type",
+    },
+    "format": {"format": "format"},
+    "pattern": {"lookaround": "pattern"},
+    "enum-type": {"enum beside a type list": "enum", "enum of another type": "enum"},
+    "enum-complex": {"enum of objects": "enum", "enum of lists": "enum", "const of an object": "const"},
+    "empty-schema": {"empty": "type", "true": "type", "annotations only": "type"},
+    "external-ref": {"external ref": "$ref", "no reference at all": "$ref"},
+    "missing-ref": {"missing ref": "$ref", "an anchor": "$ref"},
+}  # fmt: skip
+
+
+def test_each_fault_has_its_rule_and_its_keyword():
+    found = {name: strict_refusals(closed(x=schema)) for name, (schema, _) in REFUSED.items()}
+    assert {name: [(one.path, one.rule, one.keyword) for one in refusals] for name, refusals in found.items()} == {
+        name: [("#/properties/x", f"strict-{rule}", keyword)]
+        for rule, faults in FAULTS.items()
+        for name, keyword in faults.items()
+    }
+
+
+@pytest.mark.parametrize("beside", [[], [{"type": "string"}]])
+def test_all_of_with_a_reference(beside):
+    schema = closed(x={"allOf": [*beside, {"$ref": "#/$defs/A"}]}) | {"$defs": {"A": {"type": "string"}}}
+    assert strict_refusals(schema) == [
+        Refusal("#/properties/x", "allOf", "For 'allOf', '$ref' is not supported", "strict-all-of-ref")
+    ]
+
+
+def test_each_keyword_is_told_with_the_type_it_is_about():
+    both = {"type": ["number", "array"], "minimum": 1, "maximum": 2, "maxItems": 3}
+    assert messages(closed(x=both)) == [
+        "For 'array' type, property 'maxItems' is not supported",
+        "For 'number' type, properties maximum, minimum are not supported",
+    ]
+    assert messages(closed(x={"type": ["array", "number"], "minimum": 1})) == [
+        "For 'number' type, property 'minimum' is not supported"
+    ]
+    for types in ("string", ["string", "boolean"]):
+        assert messages(closed(x={"type": types, "minimum": 1})) == [
+            "For 'string' type, property 'minimum' is not supported"
+        ]
+    assert messages(closed(x={"enum": [1], "maxLength": 1, "minimum": 1}), settings={"strict-string-length"}) == [
+        "For 'integer' type, property 'minimum' is not supported",
+        "For 'string' type, property 'maxLength' is not supported",
+    ]
 
 
 def test_all_faults_come_in_document_order_with_their_paths():
@@ -195,6 +263,19 @@ def test_names_of_properties_and_definitions_are_not_keywords():
         (r"(?:a|b)?", None),
         (r"a{1,5000}", "pattern is too complex for structured output: reduce the {n,m} upper bound"),
         (r"[^\p{Cc}]", r"[^\p{Cc}] is not supported."),
+        (r"a{100}", None),
+        (r"a{101}", "pattern is too complex for structured output: reduce the {n,m} upper bound"),
+        (r"a{3,101}", "pattern is too complex for structured output: reduce the {n,m} upper bound"),
+        (r"a{x}[a{101}]{1,9}", None),
+        (r"(a)\9", "Backreferences are not supported."),
+        (r"\k<a>", "Backreferences are not supported."),
+        *((f"a{sign}", f"{sign} is not supported.") for sign in (r"\B", r"\p", r"\P", r"\A", r"\G", r"\z", r"\Z")),
+        ("[\\P{L}\n]", "[\\P{L}\n] is not supported."),
+        ("a\n(?!b)", "Lookaround is not supported."),
+        (r"(?i)a", "(?i is not supported."),
+        (r"(?P<n>a)", "(?P is not supported."),
+        (r"(?<n>a)", "(?<n is not supported."),
+        (r"\d\w\s\0[a", None),
     ],
 )
 def test_regular_expressions(pattern, reason):
@@ -405,7 +486,16 @@ IN_WORDS = {
     "unique": ({"type": "array", "items": {"type": "null"}, "uniqueItems": True}, "No two items are equal."),
     "not unique": ({"type": "array", "items": {"type": "null"}, "uniqueItems": False}, None),
     "not": ({"type": "string", "not": {"const": "é"}}, 'not: {"const": "é"}.'),
+    "below": ({"type": "number", "exclusiveMaximum": 3}, "Less than 3."),
+    "two items": ({"type": "array", "items": {"type": "null"}, "minItems": 2}, "At least 2 items."),
+    "fields": (closed() | {"minProperties": 1, "maxProperties": 2}, "At least 1 field. At most 2 fields."),
+    "examples": ({"type": "string", "examples": ["é"]}, 'Examples: ["é"].'),
+    "dependent": (closed() | {"dependentRequired": {"a": ["b"]}}, 'dependentRequired: {"a": ["b"]}.'),
     "no force on this type": ({"type": "string", "minimum": 3}, None),
+    "exactly one": (
+        closed([], a={"type": "null"}, b={"type": "null"}) | {"oneOf": [{"required": ["a", "b"]}, {"required": ["b"]}]},
+        "Needs exactly one of: a and b; or b.",
+    ),
     "either or": (closed([], a={"type": "null"}) | {"anyOf": [{"required": ["a"]}]}, "Needs at least one of: a."),
 }
 
@@ -417,6 +507,22 @@ def test_what_is_moved_is_said_in_words(name):
     assert result.schema["properties"]["x"].get("description") == words
     assert result.schema["properties"]["y"]["description"] == " ".join(filter(None, ["What it is.", words]))
     assert result.problems == []
+
+
+@pytest.mark.parametrize(
+    ("description", "before"),
+    [("What", "What."), ("What. ", "What."), ("What?", "What?"), ("What!", "What!"), ("One of:", "One of:")],
+)
+def test_words_are_put_behind_a_whole_sentence(description, before):
+    result = to_strict(closed(x={"type": "integer", "minimum": 1, "description": description}))
+    assert result.schema["properties"]["x"]["description"] == f"{before} At least 1."
+
+
+def test_openai_takes_no_default_and_anthropic_does():
+    schema = closed(x={"type": "string", "default": "b"})
+    assert to_strict(schema).schema == schema
+    result = to_strict(schema, "openai")
+    assert result.schema["properties"]["x"] == {"type": "string", "description": "Default: b."}
 
 
 REWRITTEN = {
@@ -443,28 +549,146 @@ def test_rewritten(name):
     assert (result.schema["properties"]["x"], result.problems) == (wanted, [])
 
 
+FREE = (
+    "Any key is allowed here, and a closed object would only take {}. List the keys as properties, or use a list of "
+    "key and value."
+)
+ROOT_OBJECT = 'A tool needs "type": "object" at the root. Write it as one object.'
+INVALID = "Not JSON Schema of draft 2020-12, at #/properties/a/{}. Correct it there."
 PROBLEMS = {
-    "root union": ({"anyOf": [closed(), closed()]}, "#", "strict-root-object"),
-    "root array": ({"type": "array", "items": {"type": "string"}}, "#", "strict-root-object"),
-    "any value": (closed(a={}), "#/properties/a", "strict-empty-schema"),
-    "free keys": (closed(a={"type": "object"}), "#/properties/a", "strict-free-keys"),
-    "places in a list": (closed(a={"type": "array", "prefixItems": [{}]}), "#/properties/a", "strict-items-list"),
-    "a map": (closed(a={"additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys"),
-    "external": (closed(a={"$ref": "b.json#/A"}), "#/properties/a", "strict-external-ref"),
-    "required but not listed": (closed(["b"], a={"type": "null"}), "#", "strict-required-unknown"),
-    "two closed objects": (closed(a={"const": 1}) | {"allOf": [closed(b={"const": 1})]}, "#", "strict-any-of-siblings"),
-    "not a schema": ({"type": "object", "properties": {"a": {"type": "text"}}}, "#", "strict-invalid"),
-    "tuple of an old draft": (closed(a={"type": "array", "items": [{}]}), "#", "strict-invalid"),
-    "not a dict": ([], "#", "strict-invalid"),
+    "root union": ({"anyOf": [closed(), closed()]}, "#", "strict-root-object", ROOT_OBJECT),
+    "root array": ({"type": "array", "items": {"type": "string"}}, "#", "strict-root-object", ROOT_OBJECT),
+    "any value": (closed(a={}), "#/properties/a", "strict-empty-schema", f"{EMPTY} Give it a type."),
+    "free keys": (closed(a={"type": "object"}), "#/properties/a", "strict-free-keys", FREE),
+    "free keys beside some": (
+        {"type": "object", "patternProperties": {"^a": {"type": "null"}}}, "#", "strict-free-keys", FREE,
+    ),
+    "places in a list": (
+        closed(a={"type": "array", "prefixItems": [{}]}), "#/properties/a", "strict-items-list",
+        "A list with places cannot be said. Name the places as properties.",
+    ),
+    "a map": (closed(a={"additionalProperties": {"type": "null"}}), "#/properties/a", "strict-free-keys", FREE),
+    "a map at the root": ({"type": "object", "additionalProperties": {"type": "null"}}, "#", "strict-free-keys", FREE),
+    "external": (
+        closed(a={"$ref": "b.json#/A"}), "#/properties/a", "strict-external-ref",
+        "b.json#/A is not in this schema. Copy it into $defs.",
+    ),
+    "required but not listed": (
+        closed(["b", "a", "c"], a={"type": "null"}), "#", "strict-required-unknown",
+        "Required but no property: b, c. List it there.",
+    ),
+    "two closed objects": (
+        closed(a={"const": 1}) | {"allOf": [closed(b={"const": 1})]}, "#", "strict-any-of-siblings",
+        "allOf brings b into this object. Write both as one schema by hand.",
+    ),
+    "a union that brings properties": (
+        closed(x=closed(a={"const": 1}) | {"anyOf": [{"properties": {n: {"const": 1}}} for n in "ba"]}),
+        "#/properties/x", "strict-any-of-siblings",
+        "anyOf brings b into this object. Write both as one schema by hand.",
+    ),
+    "a reference and its contrary": (
+        closed(x={"$ref": "#/$defs/A", "type": "integer"}) | {"$defs": {"A": {"type": "string"}}},
+        "#/properties/x", "strict-ref-siblings",
+        "#/$defs/A and what stands beside it clash. Write both as one schema by hand.",
+    ),
+    "an enum that nothing fits": (
+        closed(x={"type": "string", "enum": [1]}), "#/properties/x", "strict-enum-type",
+        "Invalid schema: Enum value '1' does not match declared type 'string'. Leave the type out.",
+    ),
+    "too many unions": (
+        closed(**{f"p{n}": {"type": ["string", "null"]} for n in range(17)}), "#", "strict-too-many-unions",
+        "Schemas contains too many parameters with union types (17 parameters with type arrays or anyOf). This causes "
+        "exponential compilation cost. Reduce the number of nullable or union-typed parameters (limit: 16 parameters "
+        "with unions). Split fields or tools.",
+    ),
+    "not a schema": (
+        {"type": "object", "properties": {"a": {"type": "text"}}}, "#", "strict-invalid",
+        INVALID.format("type: \"text\" is not valid under any of the schemas listed in the 'anyOf' keyword"),
+    ),
+    "tuple of an old draft": (
+        closed(a={"type": "array", "items": [{}]}), "#", "strict-invalid",
+        INVALID.format('items: [{}] is not of types "boolean", "object"'),
+    ),
+    "no regular expression": (
+        closed(a={"type": "string", "pattern": "("}), "#", "strict-invalid",
+        '"(", at #/properties/a/pattern, is not a regular expression that can be checked. Correct it there.',
+    ),
+    "not a dict": (
+        [], "#", "strict-invalid", 'A schema is a dict such as {"type": "object", "properties": {}}. Pass one.',
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_problems_say_where_and_what_to_do(name):
-    schema, path, rule = PROBLEMS[name]
-    (problem,) = to_strict(schema).problems
-    assert (problem.path, problem.rule) == (path, rule)
-    assert problem.message.endswith(".")
+    schema, path, rule, message = PROBLEMS[name]
+    assert to_strict(schema).problems == [(path, rule, message)]
+
+
+NOT_JSON = {
+    "a set as a default": {"type": "string", "default": {1}},
+    "a date in an enum": {"enum": [datetime.date(2026, 11, 30)]},
+    "bytes": {"const": b"x"},
+    "infinity": {"type": "number", "default": float("inf")},
+}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("name", NOT_JSON)
+def test_what_json_cannot_hold_is_told(name, provider):
+    (problem,) = to_strict(closed(a=NOT_JSON[name]), provider).problems
+    assert problem[:2] == ("#", "strict-invalid")
+    assert problem.message.startswith("Not plain JSON: O")  # "Object of type set is …", "Out of range float …"
+    assert problem.message.endswith(". Use what JSON can hold, and flatten what is very deep.")
+
+
+def test_a_value_as_deep_as_no_engine_reads_is_told():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    (problem,) = to_strict(closed(a={"default": deep})).problems
+    assert problem[:2] == ("#", "strict-invalid")
+
+
+def test_openai_a_circle_with_something_beside_it():
+    looped = closed(x={"$ref": "#/$defs/A"}) | {"$defs": {"A": closed(n={"$ref": "#/$defs/A", "minProperties": 1})}}
+    assert to_strict(looped, "openai").problems == [
+        ("#/$defs/A/properties/n", "strict-recursion", "#/$defs/A leads back to itself. Refer to it by a plain $ref.")
+    ]
+    described = closed(x={"$ref": "#/$defs/A", "description": "d"}) | {"$defs": {"A": closed(n={"$ref": "#/$defs/A"})}}
+    assert to_strict(described, "openai").schema["properties"]["x"] == {
+        "description": "d",
+        "anyOf": [{"$ref": "#/$defs/A"}],
+    }
+
+
+NARROWED = {
+    "oneOf": ({"oneOf": [{"type": "null"}]}, "oneOf", "became anyOf: a value may now fit several branches"),
+    "no type": ({"maxLength": 3}, "type", "only string can be sent"),
+    "no type of a number": ({"minimum": 3}, "type", "only number can be sent"),
+    "open": (
+        {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}, "additionalProperties",
+        "only the listed properties can be sent",
+    ),
+    "a pattern of keys": (
+        closed(a={"type": "null"}) | {"patternProperties": {"^a": {"type": "null"}}}, "additionalProperties",
+        "only the listed properties can be sent",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("name", NARROWED)
+def test_what_is_narrowed_is_said(name, provider):
+    schema, keyword, how = NARROWED[name]
+    result = to_strict(closed(x=schema), provider)
+    assert (result.narrowed, result.problems) == ([("#/properties/x", keyword, how)], [])
+
+
+def test_an_object_closed_by_its_unevaluated_properties_is_not_narrowed():
+    shut = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "unevaluatedProperties": False}
+    result = to_strict(closed(x=shut))
+    assert (result.schema["properties"]["x"], result.narrowed) == (closed(a={"type": "null"}), [])
 
 
 def test_an_unknown_provider_is_told():
@@ -501,6 +725,7 @@ OPENAI_REFUSED = {
     "contains": ({"type": "array", "items": {"type": "null"}, "contains": {}}, "'contains' is not permitted."),
     "uri": ({"type": "string", "format": "uri"}, "'uri' is not a valid format."),
     "empty": ({}, "schema must have a 'type' key."),
+    "missing ref": ({"$ref": "#/$defs/A"}, "reference to component '#/$defs/A' which was not found in the schema."),
     "array without items": ({"type": "array"}, "array schema missing items."),
     "beside $ref": ({"$ref": "#", "title": "T"}, "$ref cannot have keywords {'title'}."),
 }
@@ -518,6 +743,79 @@ OPENAI_REFUSES_THE_WHOLE = {
 def test_openai_refuses(name):
     schema, message = OPENAI_REFUSED[name]
     assert messages(closed(a=schema), "openai") == [f"In context=('properties', 'a'), {message}"]
+
+
+OPENAI_FAULTS = {
+    "open object": ("open-object", "additionalProperties"),
+    "allOf": ("unsupported-keyword", "allOf"),
+    "oneOf": ("one-of", "oneOf"),
+    "contains": ("unsupported-keyword", "contains"),
+    "uri": ("format", "format"),
+    "empty": ("empty-schema", "type"),
+    "missing ref": ("missing-ref", "$ref"),
+    "array without items": ("missing-items", "items"),
+    "beside $ref": ("ref-siblings", "$ref"),
+}
+
+
+@pytest.mark.parametrize("name", OPENAI_REFUSED)
+def test_openai_each_fault_has_its_rule_and_its_keyword(name):
+    (refusal,) = strict_refusals(closed(a=OPENAI_REFUSED[name][0]), "openai")
+    rule, keyword = OPENAI_FAULTS[name]
+    assert (refusal.path, refusal.rule, refusal.keyword) == ("#/properties/a", f"strict-{rule}", keyword)
+
+
+@pytest.mark.parametrize("pattern", ["^(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b"])
+def test_openai_refuses_a_pattern_that_looks_around(pattern):
+    text = "Invalid JSON schema: regex lookaround is not supported. Found at $.properties.a.items.pattern."
+    schema = closed(a={"type": "array", "items": {"type": "string", "pattern": pattern}})
+    assert strict_refusals(schema, "openai") == [Refusal("#/properties/a/items", "pattern", text, "strict-lookaround")]
+    assert to_strict(schema, "openai").schema["properties"]["a"]["items"] == {
+        "type": "string",
+        "description": f"Matches {pattern}.",
+    }
+
+
+def test_openai_a_pattern_that_only_looks_as_if_is_kept():
+    schema = closed(a={"type": "string", "pattern": r"[(?=]\(\?=(?:a)(?i:b)"})
+    assert strict_refusals(schema, "openai") == [] and to_strict(schema, "openai").schema == schema
+
+
+def test_openai_lengths_are_refused_only_when_the_setting_says_so():
+    schema = closed(a={"type": "string", "minLength": 1, "maxLength": 2})
+    assert strict_refusals(schema, "openai") == []
+    assert strict_refusals(schema, "openai", settings={"strict-string-length"}) == [
+        Refusal(
+            "#/properties/a",
+            name,
+            f"In context=('properties', 'a'), '{name}' is not permitted.",
+            "strict-string-length",
+        )
+        for name in ("minLength", "maxLength")
+    ]
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf", "allOf", "enum", "not"])
+def test_openai_the_root_is_an_object_and_nothing_else(keyword):
+    assert strict_refusals(closed() | {keyword: []}, "openai")[0] == Refusal("#", "type", ROOT, "strict-root-object")
+
+
+def test_openai_a_root_may_be_no_reference():
+    for schema in ({"$ref": "#"}, {"type": ["object"], "additionalProperties": False}, 5):
+        assert messages(schema, "openai") == [ROOT]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(10),
+        closed(a={"enum": list(range(1000))}),
+        closed(**{str(number): {"type": "null"} for number in range(5000)}),
+    ],
+    ids=["levels", "enum values", "properties"],
+)
+def test_openai_takes_as_much_as_its_limits_say(schema):
+    assert strict_refusals(schema, "openai") == []
 
 
 @pytest.mark.parametrize("name", OPENAI_REFUSES_THE_WHOLE)
@@ -590,6 +888,50 @@ def test_a_union_at_the_root_beside_an_object_can_only_be_told(provider):
     result = to_strict(closed(a={"type": "string"}) | {"anyOf": union}, provider)
     assert result.schema == closed(a={"type": "string"}) | {"description": f"anyOf: {json.dumps(union)}."}
     assert (result.moved, result.problems) == ([("#", "anyOf", union)], [])
+
+
+def test_restore_follows_the_first_branch_only():
+    keeps, drops = closed(a={}, b={"type": ["string", "null"]}), closed(["a"], a={}, b={"type": "string"})
+    for branches, restored in [((keeps, drops), {"a": 1, "b": None}), ((drops, keeps), {"a": 1})]:
+        result = to_strict(closed(x={"anyOf": list(branches)}), "openai")
+        assert result.restore({"x": {"a": 1, "b": None}}) == {"x": restored}
+
+
+def test_restore_leaves_what_the_schema_does_not_say():
+    result = to_strict(closed(["city"], city={"type": "string"}, tags={"type": "array", "items": {}}), "openai")
+    for sent in ({"more": {"tags": None}}, {"city": ["Oslo"]}, {"city": [{"tags": None}]}, {"tags": "abc"}):
+        assert result.restore({"city": "Oslo", "tags": None} | sent) == {"city": "Oslo"} | sent
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_what_has_no_type_by_nature_is_not_narrowed_to_one(provider):
+    result = to_strict(closed(a={"description": "Anything."}), provider)
+    assert (result.schema, result.narrowed) == (closed(a={"description": "Anything."}), [])
+
+
+def test_a_reference_in_a_union_beside_an_object_is_told():
+    union = [{"$ref": "#/$defs/A"}, {"required": ["a"]}]
+    result = to_strict(closed(a={"type": "string"}) | {"anyOf": union, "$defs": {"A": closed(a={"type": "string"})}})
+    assert result.problems == [
+        (
+            "#",
+            "strict-any-of-siblings",
+            "anyOf brings a reference into this object. Write both as one schema by hand.",
+        )
+    ]
+
+
+def test_what_stands_beside_a_union_moves_into_it_though_one_branch_has_no_shape():
+    string = {"type": "string"}
+    union = [{"properties": {"a": {"const": "1"}}}, {"required": ["b"]}]
+    beside = {"type": "object", "properties": {"a": string, "b": string}, "additionalProperties": False}
+    result = to_strict(closed(x=beside | {"anyOf": union}))
+    branches = [
+        beside | {"properties": {"a": {"const": "1", "type": "string"}, "b": string}},
+        beside | {"required": ["b"]},
+    ]
+    assert result.schema == closed(x={"anyOf": branches})
+    assert (result.moved, result.narrowed, result.problems) == ([], [], [])
 
 
 def test_restore_ends_on_a_reference_that_goes_in_a_circle():
@@ -794,11 +1136,22 @@ def test_a_path_survives_being_written_as_a_reference(path):
         (1.0, ["integer", "number"]),
         (1.5, ["number"]),
         (None, ["null"]),
+        ("", ["string"]),
+        ({}, ["object"]),
+        ([], ["array"]),
     ],
 )
 def test_json_types_of_python_values(value, types):
     every = ("null", "boolean", "integer", "number", "string", "object", "array", "text")
     assert [type for type in every if fits(value, type)] == types
+
+
+def test_a_schema_is_walked_as_far_as_it_is_one():
+    assert [path for path, _ in walk_schema({"properties": [1], "anyOf": {"a": {}}, "$defs": None})] == [()]
+    deep = {"type": "string"}
+    for _ in range(3000):
+        deep = {"items": deep}
+    assert len(list(walk_schema(deep))) == 2001
 
 
 def test_every_rule_says_where_it_is_from():

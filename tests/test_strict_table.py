@@ -137,7 +137,7 @@ OpenAI: 400 as it is (required); taken after to_strict.
 Anthropic's budget: 1 of 24 optional, 0 of 16 unions.
 (root), required (OpenAI): always sent; null stands for left out
 note, maxLength (Anthropic): the docs say 400; probes of 2026-07 to 09 found it accepted, and not enforced
-note, maxLength (OpenAI): listings of what is supported disagree"""
+note, maxLength (OpenAI): lists of supported keywords disagree"""
 
 
 def test_the_refund_tool_is_shown_when_nothing_is_given():
@@ -160,7 +160,7 @@ def test_several_tools_are_named_and_their_budgets_added_up():
 
 def test_what_needs_a_decision_is_told_with_its_place():
     lines = StrictTable(closed(a=closed(map=MAP))).summary()
-    assert lines[0] == "Anthropic: 400 as it is (additionalProperties); not taken after to_strict either."
+    assert lines[0] == "Anthropic: 400 as it is (additionalProperties); still not taken after to_strict."
     assert lines[1].startswith("  yours to decide, a.map: Any key is allowed here")
 
 
@@ -325,7 +325,9 @@ def test_masked_tokens_lose_their_share_to_the_legal_ones():
     [ax] = figure.axes
     assert [round(bar.get_width(), 3) for bar in ax.patches] == [0.5, 0.3, 0.1, 0, 0.75, 0.25]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["broken  ✗", "damaged", "other"]
+    assert figure.get_suptitle() == "What does the mask leave? (the shares are invented)"
     assert figure.description == (
+        "What does the mask leave? (the shares are invented) "
         "Pairs of bars for the next token, before and after masking. "
         "a reason: broken 50%, masked, damaged 30% to 75%, other 10% to 25%."
     )

@@ -262,7 +262,7 @@ def test_only_deferred_tools_are_found() -> None:
     [
         (
             search(pattern="get_(weather"),
-            '"get_(weather" is no regular expression (missing ), unterminated subpattern at',
+            '"get_(weather" is not a regular expression (missing ), unterminated subpattern at',
         ),
         (search(pattern="w" * 201), "pattern: 201 characters, at most 200 are allowed."),
         (search("w" * 501), "query: 501 characters, at most 500 are allowed."),

@@ -1,4 +1,4 @@
-"""A schema, compiled once: whether values fit it or a part of it, and which parts speak about a value.
+"""A schema, compiled once: whether values fit it or a part of it, and which parts apply to a value.
 
 The engine is `jsonschema-rs`. A part is a schema inside the schema and is known by its identity. How an input is read
 and what comes back is next door in `schema.py`, how a refusal is explained in `explain.py`.
@@ -61,14 +61,14 @@ def schema_problem(schema: Any) -> str | None:
     return _schema_problem(_key(schema))
 
 
-# The caches are keyed by content, so that a dict that was changed is another schema. But writing down the content takes
-# longer than checking an input. So a dict that came before is first compared with a copy of what it was then.
+# The caches are keyed by content, so that a changed dict is another schema. But serialising the content takes longer
+# than checking an input. So a dict that was seen before is first compared with a copy of what it was then.
 
-_SEEN: dict[int, tuple[dict[str, Any], "CompiledSchema"]] = {}  # a dict that is kept here keeps its id to itself
+_SEEN: dict[int, tuple[dict[str, Any], "CompiledSchema"]] = {}  # a dict that is kept here keeps its id
 
 
 class _Exactly:
-    """Values of `const` or `enum` in such a copy: for Python `True == 1`, in JSON not; elsewhere only one is valid."""
+    """Values of `const` or `enum` in such a copy: in Python `True == 1`, in JSON not; elsewhere only one is valid."""
 
     def __init__(self, values: Any):
         self.key = _key(values)
@@ -95,12 +95,12 @@ def _key(schema: Any) -> bytes:
         plain = _as_it_travels(schema)
     try:
         return marshal.dumps(plain, 2)
-    except ValueError:  # some thousand levels, which the `json` of Python 3.13 still writes: as if it could not travel
+    except ValueError:  # thousands of levels, which `json` in Python 3.13 still writes: treated as not sendable
         return marshal.dumps(None, 2)
 
 
 def _as_it_travels(schema: Any) -> Any:
-    """A copy where tuples are arrays; None if it cannot travel, as with NaN or bytes in it."""
+    """A copy where tuples are arrays; None if it cannot be sent, as with NaN or bytes in it."""
     try:
         return json.loads(json.dumps(schema, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
@@ -112,7 +112,7 @@ def _compiled(key: bytes) -> "CompiledSchema":
     return CompiledSchema(_as_it_travels(marshal.loads(key)), _schema_problem(key))
 
 
-# Larger than the other cache: one request may bring 10,000 tools, and every turn brings them again.
+# Larger than the other cache: one request can have 10,000 tools, and every turn sends them again.
 @lru_cache(maxsize=16_384)
 def _schema_problem(key: bytes) -> str | None:
     schema = _as_it_travels(marshal.loads(key))
@@ -181,7 +181,7 @@ def _reference_problems(schema: Any) -> Iterator[str]:
 
 
 def _targets(schema: Any) -> dict[str, Any]:
-    """Whatever a reference may name: `{"#": …, "#/$defs/a": …, "#anchor": …}`."""
+    """Whatever a reference can name: `{"#": …, "#/$defs/a": …, "#anchor": …}`."""
     targets: dict[str, Any] = {}
     waiting = [("#", schema)]
     while waiting:
@@ -258,7 +258,7 @@ class CompiledSchema:
         return found
 
     def in_place(self, parts: Iterable[Any], value: Any) -> list[dict[str, Any]]:
-        """Every part that speaks about this value: also the branches that fit, `then` or `else`, and so on."""
+        """Every part that applies to this value: also the branches that fit, `then` or `else`, and so on."""
         found: list[dict[str, Any]] = []
         waiting = list(parts)
         while waiting:
@@ -275,7 +275,7 @@ class CompiledSchema:
         return found
 
     def below(self, parts: Iterable[dict[str, Any]], value: Any, key: str | int) -> list[Any]:
-        """The parts that speak about one field or item of a value about which `parts` speak."""
+        """The parts that apply to one field or item of a value to which `parts` apply."""
         found: list[Any] = []
         for part in parts:
             inner = _directly_below(part, key)

@@ -1,7 +1,7 @@
 """Rules about the turns of a conversation, besides the pairing of calls and results.
 
-Whose block is whose, what may be empty, what goes back unchanged, what the server's own tools leave open. The four laws
-of pairing are in `protocol.py`, which puts all rules in order.
+Whose block is whose, what may be empty, what goes back unchanged, what the server's own tools leave open. The three
+rules of pairing are in `protocol.py`, which puts all rules in order.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,14 +22,14 @@ PROBE = "request probes, 2026-08-31"
 
 @rule("reported", "request probe, 2026-08-28", needs=MESSAGES, blocks=("tool_result",))
 def results_from_the_user(request: Request) -> Findings:
-    """Results are the user's: `tool_result` never stands in an assistant turn."""
+    """Results are the user's: an assistant turn holds no `tool_result`."""
     for path, _ in request.of_type("tool_result", role="assistant"):
         yield Found(_message(path), "`tool_result` blocks can only be in `user` messages")
 
 
 @rule("reported", "error texts in public reports", needs=MESSAGES, blocks=("tool_use",))
 def calls_from_the_assistant(request: Request) -> Findings:
-    """Calls are the assistant's: `tool_use` never stands in a user turn."""
+    """Calls are the assistant's: a user turn holds no `tool_use`."""
     for path, _ in request.of_type("tool_use", role="user"):
         yield Found(_message(path), "`tool_use` blocks can only be in `assistant` messages")
 
@@ -96,7 +96,7 @@ def first_message_from_user(request: Request) -> Findings:
 
 @rule("reported", PROBE, needs=MESSAGES)
 def user_turn_not_empty(request: Request) -> Findings:
-    """A user turn has content; a neighbouring user message lends it some."""
+    """A user turn has content; user messages in a row count as one turn."""
     for turn in request.turns:
         if turn.role == "user" and not turn.blocks:
             yield Found(turn.path, "user messages must have non-empty content")
@@ -113,7 +113,7 @@ def assistant_turn_not_empty(request: Request) -> Findings:
 
 @rule("reported", "error texts in public reports", needs=MESSAGES)
 def text_not_empty(request: Request) -> Findings:
-    """A text block is not `""`, in a result neither."""
+    """A text block is not `""`, not even in a result."""
     for path, block in _texts(request):
         if block["text"] == "":
             yield said(path, "messages: text content blocks must be non-empty")
@@ -153,7 +153,7 @@ def _texts(request: Request) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _prefilled(request: Request) -> Turn | None:
-    """The last turn, when it is the assistant's and begins an answer that the model should go on with."""
+    """The last turn, when it is the assistant's and begins an answer that the model should continue."""
     if request.turns and request.turns[-1].role == "assistant" and request.turns[-1].blocks:
         _, block = request.turns[-1].blocks[-1]
         if not _server_side(block):
@@ -183,7 +183,7 @@ def thinking_not_last(request: Request) -> Findings:
 
 @rule("docs", "Extended thinking", needs=MESSAGES, blocks=("thinking", "redacted_thinking"))
 def thinking_unchanged(request: Request) -> Findings:
-    """Thinking of the latest assistant turn is neither edited nor doubled (the mock knows its own by signature)."""
+    """Thinking of the latest assistant turn is neither edited nor repeated (the mock knows its own by signature)."""
     latest = next((turn for turn in reversed(request.turns) if turn.role == "assistant"), None)
     before = None
     for path, block in latest.blocks if latest else ():
@@ -204,7 +204,7 @@ def thinking_unchanged(request: Request) -> Findings:
     blocks=("thinking",),
 )
 def thinking_in_its_conversation(request: Request) -> Findings:
-    """On the 5.5 models thinking is bound to the conversation before it: `system`, `tools` and earlier turns stay."""
+    """On the 5.5 models thinking is bound to what comes before it: `system`, `tools`, earlier turns do not change."""
     if request.model and request.model.binds_thinking and request.of_type("thinking", role="assistant"):
         turns = [(turn.role, [block for _, block in turn.blocks]) for turn in request.turns]
         for turn, binding in zip(request.turns, thinking.bindings(request.body, turns), strict=False):
@@ -219,7 +219,7 @@ def thinking_in_its_conversation(request: Request) -> Findings:
 
 @rule("docs", "Server tools; for searches a report of 2026-08", needs=MESSAGES, blocks=("server_tool_use",))
 def server_call_not_left_open(request: Request) -> Findings:
-    """While a server tool's call has no result yet, the next turn holds only results; after a search there is none."""
+    """While a server tool's call has no result yet, the next turn holds only results; a search always has one."""
     for turn, name, id in _open_server_calls(request):
         following = request.turns[request.turns.index(turn) + 1 :]
         # A search never waits for the client, so one without a result has lost it on the way.
@@ -236,7 +236,7 @@ def server_call_not_left_open(request: Request) -> Findings:
     blocks=("tool_search_tool_result",),
 )
 def server_result_has_call(request: Request) -> Findings:
-    """The result of a search stands behind its `server_tool_use`."""
+    """The result of a search comes after its `server_tool_use`."""
     called: set[str] = set()
     for role, path, block in request.blocks:
         if block["type"] == "server_tool_use" and role == "assistant":
@@ -251,7 +251,7 @@ def server_result_has_call(request: Request) -> Findings:
 
 @rule("docs", "Server tools", needs=("messages", "tools"), blocks=("server_tool_use",))
 def server_tool_declared_again(request: Request) -> Findings:
-    """A turn that is resumed declares the server tool that is still at work."""
+    """A turn that is resumed declares the server tool that is still running."""
     for turn, name, id in _open_server_calls(request):
         if name not in request.tool_names:
             yield Found(turn.path, f"`{name}` tool use with id `{id}` was found, but no `{name}` tool was provided")
@@ -281,7 +281,7 @@ def tools_declared_for_history(request: Request) -> Findings:
 
 @rule("reported", "request probes, 2026-08-31 and 2026-09-10; docs: Mid-conversation system messages", needs=MESSAGES)
 def system_turn_in_place(request: Request) -> Findings:
-    """A system turn stands after a user turn (or a server tool's result) and before an assistant turn or the end."""
+    """A system turn comes after a user turn (or a server tool's result) and before an assistant turn or the end."""
     messages = request.body["messages"]
     for index, message in enumerate(messages):
         if message["role"] != "system" or (index + 1 < len(messages) and messages[index + 1]["role"] == "system"):
@@ -302,7 +302,7 @@ def system_turn_in_place(request: Request) -> Findings:
 
 @rule("docs", "Mid-conversation system messages and tool changes", needs=MESSAGES)
 def system_turn_content(request: Request) -> Findings:
-    """A system turn holds text or tool changes, and not nothing."""
+    """A system turn holds text or tool changes, and is not empty."""
     for index, message in enumerate(request.body["messages"]):
         if message["role"] != "system":
             continue
@@ -327,7 +327,7 @@ def _ends_server_side(message: Mapping[str, Any]) -> bool:
 
 @rule("docs", "Migrating to API version 2026-10-21", needs=MESSAGES, blocks=("document",))
 def no_document_from_the_assistant(request: Request) -> Findings:
-    """Since version 2026-10-21 no `document` stands directly in an assistant message."""
+    """Since version 2026-10-21 no `document` is directly in an assistant message."""
     if request.version >= "2026-10-21":
         for path, _ in request.of_type("document", role="assistant"):
             yield Found(path, "`document` blocks can only be in `user` messages")

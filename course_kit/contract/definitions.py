@@ -3,7 +3,7 @@
 A definition is a contract for a reader who guesses. `lint_tools` reads a whole list of them, because half of what goes
 wrong lies between two tools; the rules about the list are here. Those about one definition are in `lint_wire.py` (what
 is refused), `lint_texts.py` (names, descriptions), `lint_inputs.py` and `lint_types.py` (inputs). `LINT_RULES` has all
-by id. Nothing is said of meaning that no program can judge: a clean list is no proof that a model picks well.
+by id. Meaning, which no program can judge, is not checked: a clean list does not prove that a model picks well.
 """
 
 import json
@@ -124,7 +124,7 @@ def tool_names_unique(tools: Tools) -> Findings:
 
 @lint_rule("list", "warning")
 def near_identical(tools: Tools) -> Findings:
-    """No two descriptions are nearly the same: two tools that could both answer are where wrong picks come from."""
+    """No two descriptions are nearly the same: wrong picks come from two tools that could both answer."""
     same: dict[frozenset[str], list[Definition]] = defaultdict(list)
     for tool in tools.custom:
         if words := content_words(own_part(tool.description)):
@@ -144,7 +144,7 @@ def near_identical(tools: Tools) -> Findings:
 
 
 def _verb(tool: Definition) -> str | None:
-    """What kind of thing a tool says it does: creating and deleting a label are told apart by one word."""
+    """What kind of thing a tool says it does: only the verb tells creating a label from deleting one."""
     return kind_of_verb(name_words(tool.description[:200])) or kind_of_verb(tool.words)
 
 
@@ -169,7 +169,7 @@ def some_tool_not_deferred(tools: Tools) -> Findings:
 
 @lint_rule("list", "warning", "07")
 def many_tools(tools: Tools) -> Findings:
-    """A model chooses among at most some 30 tools at a time."""
+    """A model chooses among at most about 30 tools at a time."""
     if (count := len(tools.loaded)) > MANY_TOOLS:
         words = f"{count} tools are loaded in every turn: beyond 30 to 50 more picks are wrong, by the vendor's figure."
         fix = f"Group them by task, or defer {count - MANY_TOOLS} or more (`defer_loading`) and add a search tool."

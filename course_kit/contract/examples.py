@@ -1,4 +1,4 @@
-"""For every rule of the protocol one request that it refuses, and a like one that passes.
+"""For every rule of the protocol one request that it refuses, and a similar one that passes.
 
 An example is `(refused, passes)`; either is a body, or a body with keyword arguments for `check_request`. The rule
 named is the *first* that the refused body breaks, unless `LATER` says that another one comes first by the API's order.

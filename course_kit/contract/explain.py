@@ -1,8 +1,8 @@
 """Explain why an input does not fit its schema: one sentence for each fault, with what is wanted and what came.
 
-A value is held against all parts of the schema that speak about it, keyword by keyword; then its fields and items
-against theirs. Of a union where no branch fits, only the branch that was probably meant is followed. Which parts speak
-about a value is known by `compiled.py`; how values and schemas are called stands in `words.py`.
+A value is checked against all parts of the schema that apply to it, keyword by keyword; then its fields and items
+against theirs. Of a union where no branch fits, only the branch that was probably meant is followed. `compiled.py`
+knows which parts apply to a value, `words.py` what values and schemas are called.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +33,7 @@ def explain(schema: CompiledSchema, value: Any) -> list[Problem]:
     """Every fault of a value that does not fit, as sentences; at least one, at most `MAX_PROBLEMS`."""
     found: dict[tuple[str, str], Problem] = {}
     seen = set()
-    # Depth first with a stack of our own; `seen`, because a schema may lead back to itself.
+    # Depth first with an explicit stack; `seen`, because a schema can lead back to itself.
     stack: list[Iterator[Problem | _Look]] = []
     if not schema.has_inner_id:
         stack.append(iter([_Look(schema, value, (), [schema.root])]))
@@ -62,7 +62,7 @@ class _Look:
     parts: list[Any]
     union: str = ""  # only this union, `anyOf` or `oneOf`, of the one part
     required: bool = False  # whether the field may not be left out
-    around: tuple[dict[str, Any], ...] = ()  # parts outside the union that speak about the same value
+    around: tuple[dict[str, Any], ...] = ()  # parts outside the union that apply to the same value
     shapes: str = ""  # of the union, to be added to what is said about a branch
 
     def say(self, sentence: str, expected: str, came: str, hint: str = "", field: words.Path = ()) -> Problem:

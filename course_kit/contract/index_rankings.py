@@ -1,6 +1,6 @@
-"""Rankings of tools: what each word, each few letters and each text weighs, worked out once and kept on disk.
+"""Rankings of tools: what each word, each few letters and each text weighs, computed once and kept on disk.
 
-BM25 is worked out by `bm25s`; what it gives is a table of weights, and a query adds up the columns of its words. The
+BM25 is computed by `bm25s`: it gives a table of weights, and a query adds up the columns of its words. The
 letters are weighed by tf-idf, as scikit-learn does by default, each tool's weights together having the length 1. It is
 twenty lines here, and the library would weigh more than the rest of the course.
 """
@@ -23,8 +23,8 @@ from .index_words import SPLIT, Entry, fragments, index_terms
 __all__ = ["Rankings", "Table", "rankings"]
 
 VERSION = 1  # of what is kept on disk; raise it with any change of words or weights
-COMMON = 0.4  # letters in a row that more of the tools than this have tell little, and take most of the time
-K1, B = 3.0, 0.75  # BM25: how soon a repeated word stops counting, how much a long text is held against it
+COMMON = 0.4  # letters in a row found in a larger share of the tools tell little, and take most of the time
+K1, B = 3.0, 0.75  # BM25: how soon a repeated word stops counting, how much a long text is penalised
 
 
 @dataclass
@@ -75,7 +75,7 @@ def rankings(
     embed: Callable[[list[str]], Any] | None,
     cache_dir: str | os.PathLike[str] | None,
 ) -> Rankings:
-    """The rankings of some tools, from disk where they are there and whole, else worked out and put there."""
+    """The rankings of some tools, from disk if they are there and intact, else computed and put there."""
     found = Rankings(len(entries), embed=embed)
     kept: dict[str, Any] = {}
     path = None
@@ -108,7 +108,7 @@ def _bm25(entries: Sequence[Entry]) -> Table:
     documents = [[vocabulary.setdefault(term, len(vocabulary)) for term in index_terms(entry)] for entry in entries]
     if not vocabulary:
         return _table(vocabulary, [[] for _ in entries])
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells each step to whoever switched logs on
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs each step
     model = bm25s.BM25(k1=K1, b=B, method="lucene", backend="numpy")
     model.index((documents, vocabulary), create_empty_token=False, show_progress=False)
     scores = model.scores
@@ -175,7 +175,7 @@ def _printable(text: str) -> str:
 
 
 def _digest(entries: Sequence[Entry], wanted: Sequence[str], embed: Any) -> str:
-    """A name for the content: the tools as they are read, what was worked out, and by which model."""
+    """A name for the content: the tools as they are read, what was computed, and by which model."""
     model = None if embed is None else getattr(embed, "name", None) or getattr(embed, "__qualname__", repr(embed))
     content = json.dumps([VERSION, K1, B, COMMON, list(wanted), model, entries])
     return hashlib.sha256(content.encode("ascii")).hexdigest()[:32]
@@ -196,7 +196,7 @@ def _write(path: Path, found: Rankings) -> None:
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
             temporary = file.name
             np.savez(file, **arrays)
-        os.replace(temporary, path)  # whole or not at all, also with two processes at it
+        os.replace(temporary, path)  # whole or not at all, even with two processes
     except OSError:
         if temporary:
             with contextlib.suppress(OSError):
@@ -218,7 +218,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _unpacked(kept: Mapping[str, Any], name: str, count: int) -> Table:
-    """A table as it was kept, if it can be one of so many tools."""
+    """A table as it was kept, if it can be one of this many tools."""
     terms = json.loads(kept[f"{name}_terms"].tobytes())
     starts, rows, weights = (kept[f"{name}_{part}"] for part in ("starts", "rows", "weights"))
     ends = len(starts) == len(terms) + 1 and starts[0] == 0 and starts[-1] == len(rows) == len(weights)

@@ -22,7 +22,7 @@ SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # camelC
 _TOGETHER = "぀-ヿ㐀-䶿一-鿿"  # written without spaces: kana and Chinese characters
 _PIECE = re.compile(rf"[^\W\d_{_TOGETHER}]+|\d+|[{_TOGETHER}]+")
 _LONGEST_WORD = 40
-# What a request is wrapped in, beside the words that say nothing anywhere.
+# What requests are wrapped in, besides words that never say anything.
 _WRAPPING = STOP | frozenset(
     """am could did doesn don give going got had hello her here hi him his how i just know let like ll m me my need now
     our out please re really s she t thank thanks tell too us ve very want we why would yes""".split()
@@ -51,7 +51,7 @@ def read_tools(tools: Any) -> list[Entry]:
     entries = sorted(_entry(index, one) for index, one in enumerate(found))
     for one, other in zip(entries, entries[1:], strict=False):
         if one.name == other.name:
-            raise ValueError(f"Two tools are called {one.name!r}: give each a name of its own.")
+            raise ValueError(f"Two tools are called {one.name!r}: give each its own name.")
     return entries
 
 
@@ -83,7 +83,7 @@ def _terms(text: str) -> frozenset[str]:
 
 
 def index_terms(entry: Entry) -> list[str]:
-    """The terms of a tool, each as often as its fields count; also the pairs of words that stand together."""
+    """The terms of a tool, each as often as its fields count; also the pairs of adjacent words."""
     terms: list[str] = []
     for text, weight in zip(entry.texts, FIELDS.values(), strict=True):
         found = [word.term for word in words_of(text) if text is entry.texts[0] or word.said.lower() not in _WRAPPING]
@@ -116,7 +116,7 @@ def fragments(text: str) -> list[str]:
 
 
 def reason(entry: Entry, words: list[Word]) -> str:
-    """Where the words of a query stand in a tool: "`create`, `edge` in the name; `link` in the description"."""
+    """Where the words of a query are in a tool: "`create`, `edge` in the name; `link` in the description"."""
     parts = []
     for text, field in zip(entry.texts, FIELDS, strict=True):
         terms = _terms(text)
@@ -132,7 +132,7 @@ _STEMMERS: list[Any] = []
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    """`"scheduled"` → `"schedul"`, by the rules of Snowball for English; its object is not made for threads."""
+    """`"scheduled"` → `"schedul"`, by the rules of Snowball for English; its object is not thread-safe."""
     with _LOCK:
         if not _STEMMERS:
             import snowballstemmer

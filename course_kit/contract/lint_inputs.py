@@ -36,7 +36,7 @@ def input_says_nothing(one: Input) -> Findings:
 
 
 def _repeats_its_name(one: Input) -> bool:
-    plain = not one.options and set(one.types) <= {"string"} and not re.search(r"\d", one.description)
+    plain = not one.options and set(one.types) <= {"string"}
     said = content_words(one.description)
     return bool(one.description) and plain and said <= content_words(" ".join([one.name, *one.words]))
 
@@ -52,9 +52,10 @@ def unit_missing(one: Input) -> Findings:
         return
     largest = one.value.get("maximum")
     # A share has no unit, such as a model's temperature.
-    is_share = isinstance(largest, int | float) and not isinstance(largest, bool) and largest <= 2
+    is_share = isinstance(largest, int | float) and largest <= 2
     unit_beside = one.siblings & {"unit", "units", f"{one.name}_unit", f"{one.name}_units", f"{one.name}Unit"}
-    told = bool(say.UNIT.search(one.description)) or any(say.UNIT_IN_NAME.fullmatch(word) for word in one.words)
+    in_name = [word for word in one.words if word != "min" or kind.suffix == "seconds"]  # `price_min`: no minutes
+    told = bool(say.UNIT.search(one.description)) or any(map(say.UNIT_IN_NAME.fullmatch, in_name))
     told = told or bool(re.search(r"\b(?:number|count) of\b|个数|数量", one.description))  # `amount` of things
     told = told or (one.name in one.tool.description and bool(say.UNIT.search(one.tool.description)))
     if not (is_share or unit_beside or told):
@@ -103,7 +104,7 @@ def date_without_format(one: Input) -> Findings:
 
 @lint_rule("input", "hint")
 def text_without_format(one: Input) -> Findings:
-    """An address of the web or of mail says so by its `format`, or shows an example."""
+    """A web or mail address says so by its `format`, or shows an example."""
     last = one.words[-1] if one.words else ""
     for names, form, example in (
         ("url urls uri webhook", "uri", "https://example.com/page"),

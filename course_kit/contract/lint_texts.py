@@ -1,9 +1,9 @@
 """Rules about what a model reads first: a tool's name and its description.
 
 A description answers five questions: when to use the tool; when not, and which neighbour instead; what each input means
-(`lint_inputs.py`); what comes back, also when nothing is found; limits and side effects. No program can judge an
-answer. These rules only see where there is none, and are silent when in doubt; a description in another language than
-English or Chinese is not judged.
+(`lint_inputs.py`); what comes back, even when nothing is found; limits and side effects. No program can judge an
+answer. These rules only see where there is none, and are silent when in doubt; a description not in English or
+Chinese is not judged.
 """
 
 import re
@@ -182,9 +182,9 @@ _ONE_JOB = ({"move", "rename"}, {"find", "replace"}, {"search", "replace"})
 def many_verbs(tool: Definition) -> Findings:
     """A tool does one job: "and", "or" and "also" between verbs are the sign of two."""
     first = re.split(r"(?<=\.)\s|[。\n]", tool.description.strip(), maxsplit=1)[0]
-    lead = re.match(r"\W*(\w*)", first)
+    lead = (re.findall(r"\w+", first) or [""])[0]
     pairs = [(pair[1], pair[2]) for pair in [_FIRST_PAIR.match(first)] if pair]
-    pairs += [(lead[1], word) for word in [*_THEN.findall(first), *_ALSO.findall(tool.description)] if lead]
+    pairs += [(lead, word) for word in [*_THEN.findall(first), *_ALSO.findall(tool.description)]]
     for one, other in ((_verb(one), _verb(other)) for one, other in pairs):
         kinds = {CLASS_OF.get(one), CLASS_OF.get(other)}
         if one and other and one != other and kinds != {"read"} and {one, other} not in _ONE_JOB:
@@ -215,8 +215,7 @@ _ANYTHING = frozenset("entity entity_type payload params parameters data body re
 def many_jobs(tool: Definition) -> Findings:
     """A tool has no input that chooses between jobs: `action` with `entity` and `payload`, or a list of verbs."""
     inputs = {one.name.lower(): one for one in tool.inputs if one.level == 1}
-    for name in inputs.keys() & _CHOOSES:
-        one = inputs[name]
+    for name, one in ((name, one) for name, one in inputs.items() if name in _CHOOSES):
         verbs = [option for option in one.options if isinstance(option, str) and _begins_with_verb(option)]
         if len(verbs) > 1 and not _HTTP.issuperset(map(str, one.options)):
             listed = ", ".join(cut(verb, 30) for verb in verbs[:6])
@@ -243,7 +242,7 @@ _SENDS_TO = re.compile(
 
 @lint_rule("tool", "warning")
 def boundary_unknown_tool(tool: Definition) -> Findings:
-    """A tool that a description sends to is in the list."""
+    """A tool that a description points to is in the list."""
     if len(tool.tools.names) < 2:
         return  # a definition looked at by itself: its neighbours are not here
     own = {one.name for one in tool.inputs}

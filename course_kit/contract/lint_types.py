@@ -41,7 +41,7 @@ _SEARCHES = frozenset("query q search filter expression pattern sql jql".split()
 
 
 def alternatives(text: str) -> list[str]:
-    """The values that a description lists as all there are: `"One of: open, closed."` → `["open", "closed"]`."""
+    """The values that a description lists as the only ones: `"One of: open, closed."` → `["open", "closed"]`."""
     for match in (match for pattern in _ALTERNATIVES for match in pattern.finditer(text)):
         if not _OPEN.search(text[match.start() : match.end() + 15]):
             parts = re.split(rf"\s*(?:{_JOINT}|、|，|或)\s*", match[1])
@@ -53,7 +53,7 @@ def alternatives(text: str) -> list[str]:
 
 @lint_rule("input", "warning")
 def should_be_enum(one: Input) -> Findings:
-    """Values that a description lists stand in an `enum`."""
+    """Values that a description lists are in an `enum`."""
     if one.types == ["string"] and not one.has("enum", "const", "pattern", "format") and not _SEARCHES & {*one.words}:
         text = one.description
         if say.CHOICES & set(one.words) and re.fullmatch(rf"\W*{_WORD}(?:{_JOINT}{_WORD})+\W*", text):
@@ -68,7 +68,7 @@ def should_be_enum(one: Input) -> Findings:
 @lint_rule("input", "hint")
 def choice_without_enum(one: Input) -> Findings:
     """A status, a kind, a priority has an `enum`: the model cannot know your words for it."""
-    if one.types == ["string"] and one.words[-1:] and one.words[-1] in say.FEW_VALUES and one.description:
+    if one.types == ["string"] and one.words and one.words[-1] in say.FEW_VALUES and one.description:
         stated = one.has("enum", "const", "pattern", "format", "examples", "default") or say.EXAMPLE.search(
             one.description
         )
@@ -208,7 +208,7 @@ def open_object(tool: Definition) -> Findings:
 
 @lint_rule("tool", "warning")
 def too_deep(tool: Definition) -> Findings:
-    """Inputs lie at most two levels deep."""
+    """Inputs are at most two levels deep."""
     level, path = tool.deepest if tool.inputs else (0, ())
     if level > 2:
         words = f"Inputs lie {'more than 4' if level > 4 else level} levels deep: brackets and names get lost."
@@ -230,7 +230,7 @@ def recursive_schema(tool: Definition) -> Findings:
 @lint_rule("tool", "warning")
 def ref_chain(tool: Definition) -> Findings:
     """A `$ref` leads to what is meant, not to another `$ref`."""
-    targets = {(*tool.schema_path, *(ref_path(node.get("$ref")) or ("",))) for _, node in tool.nodes if "$ref" in node}
+    targets = {(*tool.schema_path, *(ref_path(node.get("$ref")) or ("",))) for _, node in tool.nodes}
     for path, node in tool.nodes:
         if "$ref" in node and path in targets:
             words = "A `$ref` leads to this `$ref`: what an input is stands three places away from it."

@@ -1,6 +1,6 @@
 """Rules about what the API refuses in one definition, alone or because it is strict. One such tool fails the request.
 
-Rules with a counterpart in `protocol.py` bear its name; there the first offence of a request is told, here all of them.
+Rules with a counterpart in `protocol.py` have its name; it reports the first offence of a request, these report all.
 """
 
 import re
@@ -101,7 +101,7 @@ def schema_top_level_union(tool: Definition) -> Findings:
 @lint_rule("tool", "error")
 def schema_valid(tool: Definition) -> Findings:
     """A schema is valid JSON Schema, draft 2020-12, and its references lead somewhere."""
-    if tool.root and (problem := checking.schema_problem(tool.root)):
+    if problem := checking.schema_problem(tool.root):
         words = f"The schema is not valid: {cut(problem, 300)}."
         yield Found(tool.schema_path, words, "Mend that place: until then no input can be checked.")
 
@@ -127,7 +127,7 @@ def input_examples_fit(tool: Definition) -> Findings:
 def _refused(id: str, tool: Definition) -> Findings:
     for refusal in tool.refusals:
         if refusal.rule == id:
-            words = f"Strict mode refuses this: {cut(refusal.message, 300)}"
+            words = f"Strict mode refuses this: {cut(refusal.message.rstrip('.'), 300)}."
             yield Found((*tool.schema_path, *(ref_path(refusal.path) or ())), words, STRICT_RULES[id].advice)
 
 

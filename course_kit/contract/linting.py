@@ -1,9 +1,9 @@
 """What a rule of the linter is, and what it yields.
 
 A rule is data (id, what it says, severity, lesson) and one function that finds what breaks it: in one tool, in one of
-its inputs, or in the list as a whole. The rules stand in `lint_wire.py` (what the API refuses), `lint_texts.py` (names
+its inputs, or in the list as a whole. The rules are in `lint_wire.py` (what the API refuses), `lint_texts.py` (names
 and descriptions), `lint_inputs.py` and `lint_types.py` (inputs), and `definitions.py` (the list), where `lint_tools`
-runs them all. How a definition is read stands in `reading.py`.
+runs them all. How a definition is read is in `reading.py`.
 """
 
 from collections.abc import Callable, Iterable
@@ -62,7 +62,7 @@ class LintRule:
 def lint_rule(
     about: Any, severity: Severity, lesson: str = "02"
 ) -> Callable[[Callable[[Any], Iterable[Found]]], LintRule]:
-    """Make a rule of a function: its name becomes the id, the first line of its docstring what the rule says."""
+    """Make a rule from a function: its name becomes the id, the first line of its docstring what the rule says."""
 
     def make(find: Callable[[Any], Iterable[Found]]) -> LintRule:
         says = (find.__doc__ or "").strip().partition("\n")[0]

@@ -40,11 +40,14 @@ STOP_REASONS = {
 
 
 def content_blocks(message: Mapping[str, Any]) -> list[Block]:
-    """The content of a message as blocks: `"hi"` → `[{"type": "text", "text": "hi"}]`."""
+    """The content of a message as blocks: `"hi"` → `[{"type": "text", "text": "hi"}]`. The SDK's become dicts."""
     content = message.get("content")
     if isinstance(content, str):
         return [text(content)] if content else []
-    return list(content or [])
+    return [
+        block.model_dump(mode="json", exclude_unset=True) if hasattr(block, "model_dump") else block
+        for block in content or []
+    ]
 
 
 def blocks_of_type(message: Mapping[str, Any], type: str) -> list[Block]:
@@ -67,14 +70,17 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def text(text: str) -> Block:
+    """A text block."""
     return {"type": "text", "text": text}
 
 
 def user(content: str | Iterable[Block]) -> Message:
+    """A message of the user: a text, or blocks such as tool results."""
     return {"role": "user", "content": content if isinstance(content, str) else list(content)}
 
 
 def assistant(content: str | Iterable[Block]) -> Message:
+    """A message of the model: a text, or its blocks."""
     return {"role": "assistant", "content": content if isinstance(content, str) else list(content)}
 
 

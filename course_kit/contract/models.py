@@ -1,14 +1,15 @@
 """The models the course knows, and where their rules differ. The only place with model names.
 
 Checked on 2026-11-30 against `anthropic.types.Model` (SDK 2.14) and the vendor's model and migration pages.
-A test compares the list with the installed SDK. What a cell below calls uncertain is marked `?` in a comment.
+A test compares the list with the installed SDK. What no source states is marked `?` in a comment; where it is a number
+that a learner may see, the fact is in `uncertain` too, so that code that prints the number can say so.
 """
 
 from dataclasses import dataclass
 
 __all__ = ["DEFAULT_MODEL", "MODELS", "ModelFacts", "facts"]
 
-# May be forced to call a tool and is not the dearest: what `connect()` and `run_agent` use when nothing is said.
+# Can be forced to call a tool and is not the dearest: what `connect()` and `run_agent` use when nothing is said.
 DEFAULT_MODEL = "claude-haiku-5-5"
 
 
@@ -16,11 +17,11 @@ DEFAULT_MODEL = "claude-haiku-5-5"
 class ModelFacts:
     """What differs from model to model on the wire.
 
-    `forcing`: may `tool_choice` be `any` or `tool`. `thinking`: the accepted `thinking.type` values (where
-    `disabled` is missing, thinking is always on). `prefill`: may the last message be the assistant's.
-    `binds_thinking`: are thinking blocks bound to the conversation that made them. `system_turns`: may `messages`
+    `forcing`: can `tool_choice` be `any` or `tool`. `thinking`: the accepted `thinking.type` values (where
+    `disabled` is missing, thinking is always on). `prefill`: can the last message be the assistant's.
+    `binds_thinking`: are thinking blocks bound to the conversation that made them. `system_turns`: can `messages`
     hold `role: "system"`. `cache_floor`: tokens below which no prefix is cached. `tool_prompt_tokens`: what the
-    presence of tools costs, without and with forcing.
+    presence of tools costs, without and with forcing. `uncertain`: the facts among these that no source states.
     """
 
     id: str
@@ -33,27 +34,34 @@ class ModelFacts:
     cache_floor: int = 1024
     tool_prompt_tokens: tuple[int, int] = (290, 410)
     deprecated: bool = False
+    uncertain: frozenset[str] = frozenset()
 
     @property
     def always_thinks(self) -> bool:
+        """Whether thinking cannot be switched off."""
         return "disabled" not in self.thinking
 
 
 _ALWAYS = frozenset({"adaptive"})
 _MANUAL = frozenset({"enabled", "disabled"})
 _BOTH = frozenset({"adaptive", "enabled", "disabled"})
+# (?) No page that we know gives this model's tool prompt, so it is taken to be that of Opus 4.8, 290 and 410.
+_TOOL_PROMPT = frozenset({"tool_prompt_tokens"})
+# (?) Nothing is known of Fable and Mythos 5.2: they are taken to be like 5.1.
+_NEWEST = _TOOL_PROMPT | {"forcing", "thinking", "binds_thinking", "system_turns", "cache_floor"}
 
 # Sources: "What's new" and migration pages of each model; "Pricing" for prompt tokens; "Prompt caching" for the floor.
+# Mythos is taken to be like Fable where a page names only one of them (?).
 _ALL = (
-    # Fable and Mythos 5.2 are taken to be as 5.1, and Mythos as Fable where a page names only one of them (?)
-    ModelFacts("claude-fable-5-2", "Claude Fable 5.2", False, _ALWAYS, False, True, True, 512),
-    ModelFacts("claude-mythos-5-2", "Claude Mythos 5.2", False, _ALWAYS, False, False, True, 512),
+    ModelFacts("claude-fable-5-2", "Claude Fable 5.2", False, _ALWAYS, False, True, True, 512, uncertain=_NEWEST),
+    ModelFacts("claude-mythos-5-2", "Claude Mythos 5.2", False, _ALWAYS, False, False, True, 512, uncertain=_NEWEST),
     ModelFacts(
         "claude-haiku-5-5",
         "Claude Haiku 5.5",
         binds_thinking=True,
         system_turns=True,
         cache_floor=512,
+        uncertain=_TOOL_PROMPT,
     ),
     ModelFacts(
         "claude-sonnet-5-5",
@@ -63,13 +71,16 @@ _ALL = (
         binds_thinking=True,
         system_turns=True,
         cache_floor=512,
+        uncertain=_TOOL_PROMPT,
     ),
-    ModelFacts("claude-fable-5-1", "Claude Fable 5.1", False, _ALWAYS, False, True, True, 512),
+    ModelFacts("claude-fable-5-1", "Claude Fable 5.1", False, _ALWAYS, False, True, True, 512, uncertain=_TOOL_PROMPT),
     ModelFacts("claude-opus-5-5", "Claude Opus 5.5", False, _ALWAYS, False, True, True, 512, (286, 286)),
-    ModelFacts("claude-mythos-5-1", "Claude Mythos 5.1", False, _ALWAYS, False, False, True, 512),
+    ModelFacts(
+        "claude-mythos-5-1", "Claude Mythos 5.1", False, _ALWAYS, False, False, True, 512, uncertain=_TOOL_PROMPT
+    ),
     ModelFacts("claude-sonnet-5", "Claude Sonnet 5", tool_prompt_tokens=(354, 474)),
-    ModelFacts("claude-fable-5", "Claude Fable 5", system_turns=True, cache_floor=512),
-    ModelFacts("claude-mythos-5", "Claude Mythos 5", system_turns=True, cache_floor=512),
+    ModelFacts("claude-fable-5", "Claude Fable 5", system_turns=True, cache_floor=512, uncertain=_TOOL_PROMPT),
+    ModelFacts("claude-mythos-5", "Claude Mythos 5", system_turns=True, cache_floor=512, uncertain=_TOOL_PROMPT),
     ModelFacts(
         "claude-opus-5",
         "Claude Opus 5",
@@ -79,7 +90,14 @@ _ALL = (
     ),
     ModelFacts("claude-opus-4-8", "Claude Opus 4.8", system_turns=True),
     ModelFacts("claude-opus-4-7", "Claude Opus 4.7", cache_floor=2048, tool_prompt_tokens=(675, 804)),
-    ModelFacts("claude-mythos-preview", "Claude Mythos Preview", forcing=False, deprecated=True),
+    ModelFacts(
+        "claude-mythos-preview",
+        "Claude Mythos Preview",
+        False,
+        cache_floor=2048,
+        deprecated=True,
+        uncertain=_TOOL_PROMPT,
+    ),
     ModelFacts(
         "claude-opus-4-6",
         "Claude Opus 4.6",

@@ -1,30 +1,31 @@
 """What makes a request legal.
 
-A model that calls tools is driven by one list, `messages`, and the API reads that list closely. Four laws carry almost
-all of it, and most of the rules below are one of them seen from one side:
+A model that calls tools is driven by one list, `messages`, and the API reads that list closely. Three rules carry
+almost all of it (lesson 01 breaks each of them):
 
-    1. A call is answered at once: after the assistant turn that holds a `tool_use`, the next turn is the user's.
-    2. The answers come first in it: one `tool_result` for each call, ahead of any text.
-    3. They are tied by id: `tool_use_id` repeats the call's `id`. Their order among themselves is free.
-    4. The assistant turn goes back as it came.
+    1. The turn with the calls comes directly before the turn with their results.
+    2. Each call has exactly one result.
+    3. The results come first in their turn, and `tool_use_id` pairs each with its call, in any order.
 
-`check_request` holds a request against every rule and returns all that it breaks; the API itself tells only the first.
-The order is the API's: fields, unknown keys, tool definitions, the model, the conversation, then what is left
-(probed 2026-08-31; the ranks of the last groups among each other are ours).
+Here they are functions, each of which sees one side of them. The rules about everything else in a request come from the
+neighbours: its fields, its tools, what a turn may hold.
 
-Where a rule is known from, and how surely, stands with it. `RULES` has them all by id.
+`check_request` checks a request against every rule and returns all that it breaks; the API itself reports only the
+first. The order is the API's: fields, unknown keys, tool definitions, the model, the conversation, then the rest
+(probed 2026-08-31; the order within the last groups is ours).
+
+Each rule says where it is known from and how certain it is. `RULES` has them all by id. How they are tried quickly is
+in `checking.py`.
 """
 
-import difflib
-import marshal
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
+from .checking import RuleBook
 from .conversation import CONTENT_RULES, TURN_RULES
-from .fields import FIELD_RULES, LATE_RULES, MODEL_RULES, SHAPE_RULES, VERSIONS, shape_of
+from .fields import FIELD_RULES, LATE_RULES, MODEL_RULES, SHAPE_RULES, VERSIONS
 from .rules import Found, Request, Rule, Turn, Violation, rule
-from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_RULES, strict_refusals_of
+from .tooling import CHOICE_RULES, DEFINITION_RULES, STRICT_RULES
 
 __all__ = ["RULES", "Rule", "Violation", "check_request", "first_violation"]
 
@@ -32,7 +33,7 @@ Findings = Iterator[Found]
 MESSAGES = ("messages",)
 
 
-# The four laws.
+# From the call's side.
 
 
 @rule("docs", "Handle tool calls", needs=MESSAGES, blocks=("tool_use",))
@@ -56,6 +57,9 @@ def only_calls_after_a_call(request: Request) -> Findings:
             elif calls and block["type"] in ("text", "image", "document", "search_result"):
                 yield Found(turn.path, _unanswered(calls))
                 break
+
+
+# From the result's side.
 
 
 @rule("reported", "the API's own text, in many reports", needs=MESSAGES, blocks=("tool_result",))
@@ -90,6 +94,9 @@ def one_result_per_call(request: Request) -> Findings:
             seen.add(block["tool_use_id"])
 
 
+# Ids and messages.
+
+
 @rule("reported", "the API's own text, in several reports", needs=MESSAGES, blocks=("tool_use",))
 def call_ids_unique(request: Request) -> Findings:
     """No two calls of the history share an id."""
@@ -102,7 +109,7 @@ def call_ids_unique(request: Request) -> Findings:
 
 @rule("uncertain", "docs and reports differ, 2025-01 to 2026-02", needs=MESSAGES, default=False, blocks=("tool_use",))
 def results_in_one_message(request: Request) -> Findings:
-    """All results of a turn stand in one message (the API seems to combine messages first, so this is a setting)."""
+    """All results of a turn are in one message (the API seems to combine messages first, so this is a setting)."""
     messages = request.body["messages"]
     for index, message in enumerate(messages[:-1]):
         if message["role"] == "assistant" and isinstance(message["content"], list):
@@ -132,7 +139,7 @@ def _unanswered(ids: Iterable[str]) -> str:
     )
 
 
-# All of them, in order.
+# All rules, in the API's order.
 
 PAIRING_RULES: tuple[Rule, ...] = (
     call_ids_unique,
@@ -153,8 +160,9 @@ _IN_ORDER: tuple[Rule, ...] = (
     *STRICT_RULES,
     *LATE_RULES,
 )
+_BOOK = RuleBook(SHAPE_RULES, _IN_ORDER)
 
-RULES: dict[str, Rule] = {rule.id: rule for rule in (*SHAPE_RULES, *_IN_ORDER)}
+RULES: dict[str, Rule] = _BOOK.rules
 
 
 def check_request(
@@ -170,7 +178,7 @@ def check_request(
     `strictness` is `"default"`, `"schema"` (fields and types only), `"all"` (uncertain rules too), or rules to switch
     on or off by id: `{"no-prefill": False}`. `counting` checks a body for `count_tokens`.
     """
-    return list(_violations(_request(body, version, beta, strictness, counting)))
+    return list(_BOOK.violations(_request(body, version, beta, strictness, counting)))
 
 
 def first_violation(
@@ -182,79 +190,8 @@ def first_violation(
     counting: bool = False,
 ) -> Violation | None:
     """What the API would answer: the first rule that is broken, or None."""
-    return next(_violations(_request(body, version, beta, strictness, counting)), None)
+    return next(_BOOK.violations(_request(body, version, beta, strictness, counting)), None)
 
 
 def _request(body: Any, version: str, beta: Iterable[str], strictness: Any, counting: bool) -> Request:
-    settings = strictness if isinstance(strictness, str) else tuple(sorted(strictness.items()))
-    return Request(body, version, frozenset(beta), counting, _switched_on(settings))
-
-
-@lru_cache(maxsize=256)
-def _switched_on(settings: str | tuple[tuple[str, bool], ...]) -> frozenset[str]:
-    if settings == "schema":
-        return frozenset(rule.id for rule in RULES.values() if rule.shape)
-    if settings == "all":
-        return frozenset(RULES)
-    on = {rule.id for rule in RULES.values() if rule.default}
-    if isinstance(settings, str) and settings != "default":
-        raise ValueError(f"strictness {settings!r} is not known: say 'default', 'schema', 'all', or rules by id.")
-    for id, wanted in settings if isinstance(settings, tuple) else ():
-        if id not in RULES:
-            near = difflib.get_close_matches(id, RULES, 1)
-            raise ValueError(f"There is no rule {id!r}" + (f"; did you mean {near[0]!r}?" if near else "."))
-        on = on | {id} if wanted else on - {id}
-    return frozenset(on)
-
-
-def _violations(request: Request) -> Iterator[Violation]:
-    if not isinstance(request.body, Mapping):
-        yield Violation("field-type", 400, "invalid_request_error", "", "Input should be an object")
-        return
-    broken: set[str] = set()  # top-level fields that are not of their shape: rules that read them are left out
-    for id, found in shape_of(request):
-        if id in request.on:
-            yield RULES[id].broken_by(found)
-        if not id.endswith("unknown-field"):
-            broken.add(found.path.partition(".")[0])
-    settled = not broken and _tools_settled(request)
-    plain = not broken and not strict_refusals_of(request)
-    types = None if "messages" in broken else frozenset(request.blocks_by_type)
-    for one in _active(request.on, settled, plain, types):
-        if not broken or (one.needs is not None and broken.isdisjoint(one.needs)):
-            for found in one.find(request):
-                yield one.broken_by(found)
-
-
-def _tools_settled(request: Request) -> bool:
-    try:
-        return _tools_are_legal(marshal.dumps(request.tools, 2), request.on)
-    except ValueError:  # nested too deeply to be remembered
-        return False
-
-
-@lru_cache(maxsize=1024)
-def _tools_are_legal(tools: bytes, on: frozenset[str]) -> bool:
-    """Do these definitions break no rule that looks at nothing else? A loop sends the same ones in every turn.
-
-    They come as the quickest bytes there are for them (`marshal`), which never leave this process.
-    """
-    request = Request({"tools": marshal.loads(tools)}, VERSIONS[-1], frozenset(), on=on)
-    return not any(
-        found for one in _IN_ORDER if one.id in on and one.needs == ("tools",) for found in one.find(request)
-    )
-
-
-@lru_cache(maxsize=1024)
-def _active(
-    on: frozenset[str], tools_settled: bool, nothing_strict: bool, types: frozenset[str] | None
-) -> tuple[Rule, ...]:
-    """The rules left to try, in order; `types` are those of the content blocks, as far as they can be read."""
-    return tuple(
-        rule
-        for rule in _IN_ORDER
-        if rule.id in on
-        and not (tools_settled and rule.needs == ("tools",))
-        and not (nothing_strict and rule.needs is None and rule in STRICT_RULES)
-        and not (types is not None and rule.blocks and types.isdisjoint(rule.blocks))
-    )
+    return Request(body, version, frozenset(beta), counting, _BOOK.switched_on(strictness))

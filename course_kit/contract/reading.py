@@ -1,7 +1,7 @@
-"""A list of tool definitions, read without trusting it: what is missing or of another type is read as empty.
+"""A list of tool definitions, read without trusting it: what is missing or of the wrong type is read as empty.
 
 Whatever shape a definition comes in, the rules of the linter see the same: its name, its description, and its inputs,
-each with its `$ref` followed, and with the path where it stands in what was given.
+each with its `$ref` followed, and with its path in what was given.
 """
 
 import re
@@ -21,7 +21,7 @@ LONGEST = 20_000  # characters of a description that are read
 
 
 class Shape(NamedTuple):
-    """How a definition is written somewhere: under which key it stands, and what its schema is called."""
+    """How a provider writes a definition: under which key it is, and what its schema is called."""
 
     says: str
     within: str | None
@@ -52,7 +52,7 @@ def entries_of(given: Any) -> list[Any] | None:
 
 
 def schemas_of(given: Any) -> list[tuple[str, dict[str, Any]]]:
-    """The schemas in whatever holds some, each with its tool's name, "" where a schema stands by itself.
+    """The schemas in whatever holds some, each with its tool's name, or "" for a bare schema.
 
     `schemas_of([{"name": "add", "input_schema": {…}}, {"type": "string"}])` → `[("add", {…}), ("", {"type": …})]`
     """
@@ -112,11 +112,12 @@ class Definition:
 
     @property
     def is_custom(self) -> bool:
-        """The client's own tool, and none that the provider defines (those have a `type` and no schema)."""
+        """The client's own tool, not one that the provider defines (those have a `type` and no schema)."""
         return self.kind != "messages" or self.entry.get("type") in (None, "custom")
 
     @cached_property
     def words(self) -> list[str]:
+        """The words of the name: `"search_orders"` → `["search", "orders"]`."""
         return name_words(self.name)
 
     @cached_property
@@ -137,6 +138,7 @@ class Definition:
 
     @cached_property
     def inputs(self) -> "list[Input]":
+        """Its inputs, those inside of objects too."""
         return list(_inputs(self))
 
 
@@ -170,20 +172,23 @@ class Input:
 
     @cached_property
     def words(self) -> list[str]:
+        """The words of the name."""
         return name_words(self.name)
 
     @cached_property
     def value(self) -> Mapping[str, Any]:
-        """The schema of what a value is made of: of a list, that of its items."""
+        """The schema of a single value: for a list, that of its items."""
         items = self.node.get("items")
         return view(items, self.tool.root) if isinstance(items, dict) else self.node
 
     @cached_property
     def types(self) -> list[str]:
+        """The types that a value may have, null left out."""
         return types_of(self.value)
 
     @cached_property
     def description(self) -> str:
+        """What the schema says of the input, and of the items of a list."""
         texts = [_text(part.get("description"))[:LONGEST].strip() for part in (self.node, self.value)]
         return " ".join(filter(None, dict.fromkeys(texts)))
 
@@ -229,7 +234,7 @@ def _inputs(tool: Definition) -> Iterator[Input]:
 
 
 def view(node: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema with what a `$ref`, a single `allOf` or a union with null adds to it; its own words win."""
+    """A schema with what a `$ref`, a single `allOf` or a union with null adds to it; its own keywords win."""
     for _ in range(10):
         if not isinstance(node, dict):
             return {}
@@ -249,6 +254,7 @@ def view(node: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def properties_of(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The properties of a schema; empty where there are none."""
     return node["properties"] if isinstance(node.get("properties"), dict) else {}
 
 

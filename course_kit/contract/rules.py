@@ -1,7 +1,7 @@
-"""What a rule of the API is, and how a request is held against all of them.
+"""What a rule of the API is, and what the rules read in a request.
 
 A rule is data (id, what it checks, status, source, certainty) and one function that finds what breaks it. The rules
-themselves stand in `fields.py` (shape of every field), `tooling.py` (definitions, `tool_choice`, strict, search)
+themselves are in `fields.py` (shape of every field), `tooling.py` (definitions, `tool_choice`, strict, search)
 and `protocol.py` (the conversation), which also says in which order they are tried.
 """
 
@@ -38,7 +38,7 @@ class Violation:
 
 
 class Found(NamedTuple):
-    """What a rule's function yields: where, and the words. The API mostly puts the path ahead of the words."""
+    """What a rule's function yields: where, and the words. The API mostly puts the path before the words."""
 
     path: str
     text: str
@@ -46,6 +46,7 @@ class Found(NamedTuple):
 
     @property
     def message(self) -> str:
+        """The error text as the API words it: `"messages.1: …"`."""
         return f"{self.path}: {self.text}" if self.prefixed and self.path else self.text
 
 
@@ -61,7 +62,7 @@ class Rule:
     `default` is False for a rule that is too uncertain to refuse a request; `strictness` can switch it on.
     `needs` are the top-level fields whose shape must be right before the rule can be tried (None: all of them).
     `shape` marks the rules that still hold when only the shape of a request is checked. `blocks` are the types of
-    content blocks that a rule is about: a conversation without any of them is not held against it.
+    content blocks that a rule is about: a conversation without any of them is not checked by it.
     """
 
     id: str
@@ -78,11 +79,12 @@ class Rule:
     error_code: str | None = None
 
     def broken_by(self, found: Found) -> Violation:
+        """The finding as a violation."""
         return Violation(self.id, self.status, self.type, found.path, found.message, self.error_code)
 
 
 def rule(certainty: Certainty, source: str, **settings: Any) -> Callable[[Callable[[Any], Iterable[Found]]], Rule]:
-    """Make a rule of a function: its name becomes the id, the first line of its docstring what the rule says."""
+    """Make a rule from a function: its name becomes the id, the first line of its docstring what the rule says."""
 
     def make(find: Callable[["Request"], Iterable[Found]]) -> Rule:
         says = (find.__doc__ or "").strip().partition("\n")[0]
@@ -107,15 +109,17 @@ class Turn:
 
     @property
     def path(self) -> str:
+        """Where it is in the request: `"messages.2"`."""
         return f"messages.{self.index}"
 
     def of_type(self, type: str) -> list[tuple[str, Block]]:
+        """Its blocks of one type, each with its path."""
         return [(path, block) for path, block in self.blocks if block["type"] == type]
 
 
 @dataclass
 class Request:
-    """A request body with what several rules need from it, each worked out once."""
+    """A request body with what several rules need from it, each computed once."""
 
     body: Mapping[str, Any]
     version: str
@@ -126,10 +130,12 @@ class Request:
 
     @cached_property
     def model(self) -> models.ModelFacts | None:
+        """What is known of the model; None for an unknown name."""
         return models.facts(self.body.get("model"))
 
     @cached_property
     def tools(self) -> list[dict[str, Any]]:
+        """All entries of `tools`, server tools too."""
         return self.body.get("tools") or []
 
     @cached_property
@@ -139,18 +145,22 @@ class Request:
 
     @cached_property
     def tool_names(self) -> frozenset[str]:
+        """The names of all tools."""
         return frozenset(tool["name"] for tool in self.tools if "name" in tool)
 
     @property
     def tool_choice(self) -> Mapping[str, Any]:
+        """`tool_choice` as it was sent, `{}` where it was not."""
         return self.body.get("tool_choice") or {}
 
     @property
     def forces_a_call(self) -> bool:
+        """Whether the model must call a tool."""
         return self.tool_choice.get("type") in ("any", "tool")
 
     @property
     def thinking(self) -> str | None:
+        """The type of `thinking`: `"enabled"`, `"adaptive"`, `"disabled"` or None."""
         return (self.body.get("thinking") or {}).get("type")
 
     @cached_property
@@ -182,6 +192,7 @@ class Request:
 
     @cached_property
     def blocks_by_type(self) -> dict[str, list[tuple[str, str, Block]]]:
+        """All blocks as in `blocks`, by their type."""
         found: dict[str, list[tuple[str, str, Block]]] = {}
         for one in self.blocks:
             found.setdefault(one[2]["type"], []).append(one)
@@ -189,7 +200,7 @@ class Request:
 
     @cached_property
     def marks(self) -> list[tuple[str, Any]]:
-        """Every `cache_control` that stands on a tool or a block, with its path, in the order of the prompt."""
+        """Every `cache_control` on a tool or a block, with its path, in the order of the prompt."""
         system = self.body.get("system")
         found = _marked("tools", self.tools) + _marked("system", system if isinstance(system, list) else ())
         for _, path, block in self.blocks:

@@ -1,8 +1,8 @@
-"""Check a tool's input against its `input_schema`, and say what is wrong so that a model can put it right.
+"""Check a tool's input against its `input_schema`, and say what is wrong so that a model can correct it.
 
-Here the input is read (text becomes JSON; what is not JSON is refused) and the answer is given. The engine stands in
+Here the input is read (text becomes JSON; what is not JSON is refused) and the answer is given. The engine is in
 `compiled.py`, the sentences for an input that does not fit are made in `explain.py` and `words.py`. Nothing is repaired
-on the quiet; only `1.0` for an integer is handed over as `1`. What a *strict* tool may contain is told by `strict.py`.
+silently; only `1.0` for an integer is passed on as `1`. What a *strict* tool may contain is in `strict.py`.
 """
 
 import json
@@ -59,6 +59,7 @@ class CheckedInput(NamedTuple):
 
     @property
     def ok(self) -> bool:
+        """Whether the input may run."""
         return not self.problems
 
     def text(self) -> str:
@@ -80,7 +81,7 @@ def check_tool_input(definition_or_schema: Any, raw: Any) -> CheckedInput:
     """Read `raw` and check it against a tool's `input_schema`; a bad input is data here, never an exception.
 
     `definition_or_schema` is a tool definition, an object with `.input_schema`, or a bare schema. `raw` is a dict, as
-    the SDK hands it over, or JSON text; a text of nothing is a call without arguments.
+    the SDK hands it over, or JSON text; an empty text is a call without arguments.
 
     `check_tool_input({"properties": {"n": {"type": "integer"}}}, '{"n": 2.0}').value` → `{"n": 2}`
     """
@@ -128,11 +129,11 @@ def _schema_of(definition: Any) -> tuple[Any, str | None]:
     none = "it has no `input_schema`"
     if isinstance(definition, bool):
         return definition, None
-    if not isinstance(definition, (dict, Mapping)):  # `dict` first: it is mostly one, and sooner known
+    if not isinstance(definition, (dict, Mapping)):  # `dict` first: the usual case, and faster
         return getattr(definition, "input_schema", None), None if hasattr(definition, "input_schema") else none
     if "input_schema" in definition:
         return definition["input_schema"], None
-    # subtle: a schema may hold any key. Another provider's definition would be one that lets everything pass.
+    # subtle: a schema may hold any key, so another provider's definition would let everything pass.
     is_schema = {"type", "properties", "$ref", "anyOf", "oneOf", "allOf"} & definition.keys()
     return definition, none if "name" in definition and not is_schema else None
 
@@ -153,7 +154,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
     except json.JSONDecodeError as error:
         raise NotJSON(_parse_reason(error), text, error.pos) from None
     except _Refused as refused:
-        # The same letters may stand inside a string: step over strings.
+        # The same letters may be inside a string: skip strings.
         tokens = re.finditer(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', text)
         position = next((token.start() for token in tokens if token.group() == refused.token), None)
         raise NotJSON(refused.reason, text, position) from None
@@ -163,16 +164,15 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         raise NotJSON("an integer has too many digits") from None
 
 
-def invalid_json_result(raw: str | bytes | bytearray, limit: int = 2000) -> str:
+def invalid_json_result(raw: str | bytes | bytearray) -> str:
     """The content of the `is_error` result for an input that does not parse: `{"INVALID_JSON": "<raw>"}`.
 
-    So the provider's documentation advises for inputs that are streamed unchecked (`eager_input_streaming`).
+    As the provider's documentation advises for inputs that are streamed unchecked (`eager_input_streaming`).
     A long text keeps its beginning and its end, where it mostly breaks.
     """
     text = raw if isinstance(raw, str) else bytes(raw).decode("utf-8", "replace")
-    if len(text) > limit:
-        left_out = f"… ({len(text) - limit:,} characters left out) …"
-        text = text[: limit // 2] + left_out + text[len(text) - (limit - limit // 2) :]
+    if len(text) > 2_000:
+        text = f"{text[:1_000]}… ({len(text) - 2_000:,} characters left out) …{text[-1_000:]}"
     return json.dumps({"INVALID_JSON": _HALF_CHARACTER.sub("\ufffd", text)}, ensure_ascii=False)
 
 
@@ -214,8 +214,8 @@ def _parse_reason(error: json.JSONDecodeError) -> str:
         "Expecting ',' delimiter": "a comma or a closing bracket is missing",
         "Expecting ':' delimiter": "a colon is missing after a key",
         "Expecting property name": "a key in double quotes is missing",
-        "Illegal trailing comma": "no comma may stand before a closing bracket",
-        "Expecting value": "a value is missing, strings stand in double quotes",
+        "Illegal trailing comma": "no comma may come before a closing bracket",
+        "Expecting value": "a value is missing, strings go in double quotes",
         "Invalid control character": "a line break in a string is written as \\n, a tab as \\t",
         "Invalid \\": "a backslash in a string is written as \\\\",
     }
@@ -270,7 +270,7 @@ class _Reader:
                 raise _NotJSONValue(path, "an object whose field names are strings", came)
             if not key.isascii() and _HALF_CHARACTER.search(key):
                 raise _NotJSONValue(path, "an object whose field names are whole Unicode", "half of a surrogate pair")
-            # Most fields are a short text or a number: a short way for them.
+            # Most fields are a short text or a number: a shortcut for them.
             kind = type(item)
             plain = (kind is str and item.isascii()) or (kind is int and item.bit_length() <= MAX_BITS)
             copy[key] = item if plain else self.copy(item, (*path, key))

@@ -62,7 +62,7 @@ CALLERS = Literal["direct", "code_execution_20250825", "code_execution_20260120"
 
 def by_type(names: dict[str, Any], unmodelled: tuple[str, ...] = ()) -> Any:
     """A union told apart by `type`: known shapes are checked, the unmodelled ones are any object."""
-    union: Any = Annotated[Anything, Tag("unmodelled")]  # first, so that its name can be taken out of error texts
+    union: Any = Annotated[Anything, Tag("unmodelled")]  # first, so its name can be removed from error texts
     for name, shape in names.items():
         union = union | Annotated[shape, Tag(name)]
 
@@ -337,6 +337,8 @@ class CountBody(TypedDict):
 
 @with_config(CLOSED)
 class CreateBody(CountBody):
+    """The body of a request for a message."""
+
     max_tokens: Annotated[int, Field(ge=0)]
     metadata: NotRequired[Any]
     stop_sequences: NotRequired[list[str] | None]

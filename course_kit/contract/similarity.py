@@ -1,8 +1,8 @@
-"""How near two descriptions are: the words they share, each weighing the less the more tools of the list use it.
+"""How near two descriptions are: the words they share, each weighing less the more tools of the list use it.
 
-Two tools that could both answer are where wrong picks come from. What is said of others ("not for parcels, use
+Wrong picks come from two tools that could both answer. What is said about others ("not for parcels, use
 track_parcel") is left out first, so that a boundary never makes two tools look alike. Plain word counting: no model
-is asked, and Chinese is cut into pairs of characters. What to do about a pair that is too near, `definitions.py` says.
+is asked, and Chinese is cut into pairs of characters. `definitions.py` says what to do about a pair that is too near.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import fsum, log
 from typing import Any, NamedTuple
 
-__all__ = ["Pair", "Weighed", "content_words", "count_words", "own_part", "similar_pairs", "similarity_map"]
+__all__ = ["Pair", "Weighed", "content_words", "count_words", "own_part", "similarity_map"]
 
 STOP = frozenset(
     """a about all also an and any are as at be been before but by can do does each for from has have if in into is it
@@ -74,11 +74,12 @@ class Weighed:
         return fsum(self.weight[word] for word in words)
 
     def score(self, first: int, second: int) -> float:
+        """How near two of the texts are, from 0 to 1."""
         shared = self._sum(self.words[first] & self.words[second])
         return shared / (self.total[first] + self.total[second] - shared) if shared else 0.0
 
     def pairs(self, least: float) -> Iterator[Pair]:
-        """Every pair at least so near, without looking at all of them.
+        """Every pair at least this near, without looking at all of them.
 
         subtle: two texts that near must share one of the rarest words that make up a share of `1 - least` of either.
         """
@@ -95,14 +96,6 @@ class Weighed:
             for first in near:
                 if (score := self.score(first, second)) >= least:
                     yield Pair(first, second, score)
-
-
-def similar_pairs(texts: Sequence[str], least: float = 0.7) -> list[Pair]:
-    """The pairs of texts that are at least so near, the nearest first.
-
-    `similar_pairs(["Find orders by customer.", "Find the orders by customer.", "Track a parcel."])` → `[(0, 1, 1.0)]`
-    """
-    return sorted(Weighed(texts).pairs(least), key=lambda pair: (-pair.score, pair.first, pair.second))
 
 
 def similarity_map(tools: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[float]]]:

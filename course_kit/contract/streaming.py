@@ -3,7 +3,7 @@
     message ──stream_events──▶ events ──encode_stream──▶ bytes
     message ◀─message_from_events── events ◀──EventDecoder── bytes, cut anywhere
 
-A streamed reply is the same message told in pieces: a block opens, grows by deltas, closes. Text grows by words; the
+A streamed reply is the same message sent in pieces: a block opens, grows by deltas, closes. Text grows by words; the
 `input` of a call grows by fragments of its JSON text, which mean nothing until the block has closed. Everything here
 is pure. Who sends the bytes is next door: `mock/transport.py` in process, `mock/server.py` over HTTP.
 
@@ -81,10 +81,10 @@ def stream_events(
     eager: Collection[str] = frozenset(),
     raw_inputs: Mapping[int, str] | None = None,
 ) -> list[Event]:
-    """The events that tell this finished message, in the order the API sends them.
+    """The events that carry this finished message, in the order the API sends them.
 
     Deltas hold about `chunk_size` characters each, cut by `seed`. Tools named in `eager` are streamed fine-grained:
-    the same events, with longer fragments. `raw_inputs` gives a block's index the text to send instead of its `input`,
+    the same events, with longer fragments. `raw_inputs` maps a block's index to the text sent instead of its `input`,
     for a call that was cut or went wrong: `{1: '{"path":"a.txt","body":"hel'}`.
     """
     if chunk_size < 1:
@@ -116,7 +116,7 @@ def _message_start(message: Mapping[str, Any], usage: dict[str, Any]) -> Event:
     opening = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "stop_details": None}
     if "container" in opening:
         opening["container"] = None
-    # Nothing has been written yet, so what counts the writing is small or absent.
+    # Nothing has been written yet, so the output counts are small or absent.
     written = ("output_tokens_details", "server_tool_use")
     opening["usage"] = {key: value for key, value in usage.items() if key not in written or value is None}
     opening["usage"]["output_tokens"] = min(usage.get("output_tokens", 0), 2)
@@ -242,11 +242,11 @@ class EventDecoder:
 
 
 def message_from_events(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The message that a stream tells.
+    """The message that a stream carries.
 
     Fragments of a call are joined until its block closes; nothing at all means `{}`. A stream that ends early gives
     the message so far, with `stop_reason` None. Where a turn was cut inside a call, that call has `input: {}` and keeps
-    its text in `partial_json`, which is no field of the wire:
+    its text in `partial_json`, which is not on the wire:
     `{"type": "tool_use", "name": "write", "input": {}, "partial_json": '{"path":"a.txt","body":"hel', ...}`.
     In a turn that was not cut, such text raises `InputNotJSON`.
     """

@@ -1,6 +1,6 @@
 """Strict mode's subset of JSON Schema, for two providers: what they refuse, and how much one request may hold.
 
-`strict: true` turns a schema into a grammar, and a grammar cannot say all that a schema can. Here is what the APIs
+`strict: true` turns a schema into a grammar, and a grammar cannot say all a schema can. Here is what the APIs
 answer 400 for, in their own words. Rewriting a schema so that it passes is next door, in `strict_transform.py`; what
 makes a tool definition legal without `strict` is in `protocol.py`.
 https://platform.claude.com/docs/en/build-with-claude/structured-outputs
@@ -72,14 +72,20 @@ STRICT_RULES = {
     "strict-min-items": Rule("minItems other than 0 or 1", _DOCS, "docs", "Say the number in the description."),
     "strict-items-list": Rule("items as a list", "reported 2026-09", "reported", "Name the places as properties."),
     "strict-external-ref": Rule("$ref to another document (text ours)", _DOCS, "docs", "Copy it into $defs."),
-    "strict-missing-ref": Rule("$ref to what is not there", "reported", "reported", "Add it to $defs."),
+    "strict-missing-ref": Rule(
+        "$ref to what is not there", "both APIs' texts: reported 2026", "reported", "Add it to $defs."
+    ),
     "strict-too-many-tools": Rule("20 strict tools a request", _DOCS, "docs", "Strict where a wrong shape costs."),
     "strict-too-many-optional": Rule("24 optional parameters a request", _DOCS, "docs", "Require more of them."),
     "strict-too-many-unions": Rule("16 parameters with a union a request", _DOCS, "docs", "Split fields or tools."),
     "strict-root-object": Rule("OpenAI: the root is an object, no union", _OPENAI, "docs", "Write it as one object."),
     "strict-all-required": Rule("OpenAI: every property is required", _OPENAI, "docs", "Require it, nullable."),
-    "strict-ref-siblings": Rule("OpenAI: a keyword beside $ref", "reported 2026-03", "reported", "Leave $ref alone."),
-    "strict-missing-items": Rule("OpenAI: an array without items", "reported 2024-12", "reported", "Add items."),
+    "strict-ref-siblings": Rule(
+        "OpenAI: a keyword beside $ref", "reported 2025-08 to 2026-08", "reported", "Leave $ref alone."
+    ),
+    "strict-missing-items": Rule(
+        "OpenAI: an array without items", "reported 2024-07 to 2025-08", "reported", "Add items."
+    ),
     "strict-limits": Rule("OpenAI: 5000 properties, 10 levels, 1000 enum values", _OPENAI, "docs", "Make it smaller."),
 }
 
@@ -96,7 +102,7 @@ NATURAL_TYPE = {
 }
 _LENGTHS = frozenset({"minLength", "maxLength"})
 _TAKEN = frozenset("properties required additionalProperties items minItems pattern format".split())
-_ANTHROPIC_REFUSES = (NATURAL_TYPE.keys() | {"if"}) - _TAKEN - _LENGTHS  # oneOf, not, minItems have texts of their own
+_ANTHROPIC_REFUSES = (NATURAL_TYPE.keys() | {"if"}) - _TAKEN - _LENGTHS  # oneOf, not, minItems have their own texts
 _BESIDE_UNION = _ANTHROPIC_REFUSES | _TAKEN | {"type", "$ref", "$defs", "definitions", "discriminator"}
 _NUMBERS = {keyword for keyword, type in NATURAL_TYPE.items() if type == "number"}
 _OPENAI_REFUSES = (_ANTHROPIC_REFUSES - _NUMBERS - {"maxItems"}) | {"allOf", "oneOf", "not", "then", "else"}
@@ -132,7 +138,7 @@ def pointer(path: Sequence[str]) -> str:
 
 
 def ref_path(ref: Any) -> Path | None:
-    """`"#/$defs/N"` → `("$defs", "N")`; None for what is no pointer into the same document."""
+    """`"#/$defs/N"` → `("$defs", "N")`; None for anything but a pointer into the same document."""
     if ref == "#":
         return ()
     if not isinstance(ref, str) or not ref.startswith("#/"):
@@ -146,7 +152,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def fits(value: Any, type: str) -> bool:
-    """Whether a value is of a JSON type: `True` is no integer, `1.0` is one."""
+    """Whether a value is of a JSON type: `True` is not an integer, `1.0` is."""
     if isinstance(value, bool):
         return type == "boolean"
     if type == "integer":
@@ -156,9 +162,9 @@ def fits(value: Any, type: str) -> bool:
 
 
 def walk_schema(schema: Any, skip: Collection[str] = ()) -> Iterator[tuple[Path, Any]]:
-    """Every schema inside a schema with its path, in document order; a property *named* like a keyword is none."""
+    """Every schema inside a schema with its path, in document order; a property *named* like a keyword is not one."""
     stack: list[tuple[Path, Any]] = [((), schema)]
-    while stack:  # a stack of our own, so depth is no danger
+    while stack:  # an explicit stack, so depth is no danger
         path, node = stack.pop()
         yield path, node
         inside: list[tuple[Path, Any]] = []
@@ -201,7 +207,7 @@ def recursive_refs(schema: Any) -> dict[Path, list[Path]]:
 
 
 def _without_ends(leads_to: Mapping[Path, Collection[Path]]) -> list[Path]:
-    """Those that lead on for ever; a chain that ends somewhere is no circle, however long it is."""
+    """Those that lead on for ever; a chain that ends is not a circle, however long it is."""
     left = {here: len(targets) for here, targets in leads_to.items()}
     comes_from: dict[Path, list[Path]] = {here: [] for here in leads_to}
     for here, targets in leads_to.items():
@@ -256,7 +262,7 @@ def strict_refusals(schema: Any, provider: str = "anthropic", *, settings: Colle
         found = list(check(node, path, lengths))
         if "$ref" in node:
             ref, target = node["$ref"], ref_path(node["$ref"])
-            if target in circles and target not in told:  # a circle is told once, at the first reference into it
+            if target in circles and target not in told:  # a circle is reported once, at the first reference into it
                 told.update(circles[target])
                 names = " -> ".join(step[-1] if step else "#" for step in circles[target])
                 text = f"Invalid schema: Circular reference detected in schema definitions: {names}. "
@@ -265,7 +271,10 @@ def strict_refusals(schema: Any, provider: str = "anthropic", *, settings: Colle
             elif target is None and not str(ref).startswith("#"):
                 found.append(("external-ref", "$ref", f"Invalid schema: External references are not supported: {ref}"))
             elif target not in places:
-                found.append(("missing-ref", "$ref", f"Invalid schema: Reference to non-existent definition: {ref}"))
+                text = f"Invalid schema: Reference to non-existent definition: {ref}"
+                if provider == "openai":
+                    text = f"In context={path!r}, reference to component '{ref}' which was not found in the schema."
+                found.append(("missing-ref", "$ref", text))
         refusals += [Refusal(pointer(path), keyword, text, f"strict-{rule}") for rule, keyword, text in found]
     return refusals + (_openai_limits(places) if provider == "openai" else [])
 

@@ -35,7 +35,7 @@ __all__ = ["Moved", "Narrowed", "Problem", "StrictSchema", "to_strict"]
 
 
 class Moved(NamedTuple):
-    """Taken out and told in the description: no longer enforced by the API."""
+    """Moved into the description: no longer enforced by the API."""
 
     path: str
     keyword: str
@@ -51,7 +51,7 @@ class Narrowed(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What cannot be rewritten without a decision of yours; the message ends with what to do."""
+    """What cannot be rewritten without your decision; the message ends with what to do."""
 
     path: str
     rule: str
@@ -60,7 +60,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class StrictSchema:
-    """The schema to send as `strict`, and what it no longer says; send it only while `problems` is empty."""
+    """The schema to send as `strict`, and what it no longer says; send it only if `problems` is empty."""
 
     schema: dict[str, Any]
     moved: list[Moved] = field(default_factory=list)
@@ -72,7 +72,7 @@ class StrictSchema:
         """The value as the original schema expects it: a null that stands for "left out" is left out again.
 
         Only where the original does not allow null: `{"city": "Oslo", "unit": None}` → `{"city": "Oslo"}`. The value
-        given is not changed. Whether it is right, the original schema says.
+        given is not changed. The original schema says whether it is right.
         """
         places, been, result = dict(walk_schema(self.schema)), set(), [value]
         waiting: list[tuple[Any, Any, Path]] = [(result, 0, ())] if self.forced else []
@@ -104,12 +104,12 @@ class StrictSchema:
 
 
 def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictSchema:
-    """The schema in a provider's strict subset, as a new dict, with all that changed on the way.
+    """The schema in a provider's strict subset, as a new dict, with everything that changed.
 
     `{"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}` → the object closed, `n` described as
     "At least 1.", `moved == [("#/properties/n", "minimum", 1)]`. Judge what comes back with the original schema.
     """
-    strict_refusals({}, provider)  # an unknown provider is told at once
+    strict_refusals({}, provider)  # refuses an unknown provider at once
     too_large = StrictSchema({}, problems=[Problem("#", "strict-limits", "Too large or too deep. Make it smaller.")])
     if any(len(path) > _DEEPEST for path, _ in walk_schema(schema)):
         return too_large
@@ -124,7 +124,7 @@ def to_strict(schema: Mapping[str, Any], provider: str = "anthropic") -> StrictS
     if provider == "anthropic":  # what one tool alone may not spend
         refusals += [replace(over, path="#") for over in strict_budget([{"strict": True, "input_schema": result}])]
     for refusal in refusals:
-        if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # told already, and where they stood
+        if refusal.rule not in ("strict-missing-ref", "strict-external-ref"):  # reported already, and where they were
             message = f"{refusal.message.rstrip('.')}. {STRICT_RULES[refusal.rule].advice}"
             work.problems.append(Problem(refusal.path, refusal.rule, message))
     if result.get("type") != "object" and provider == "anthropic":
@@ -167,7 +167,7 @@ class _Rewrite:
         self.problems: list[Problem] = []
         self.forced: dict[int, list[str]] = {}
         self.null_allowed: dict[Path, bool] = {}
-        self.used: set[Path] = set()  # what the root reaches; other definitions would only weigh on the grammar
+        self.used: set[Path] = set()  # what the root reaches; other definitions would only enlarge the grammar
         for path, node in self.places.items():
             if isinstance(node, dict) and "$ref" in node and ref_path(node["$ref"]) not in self.places:
                 rule = "missing-ref" if node["$ref"].startswith("#") else "external-ref"
@@ -243,7 +243,7 @@ class _Rewrite:
             ref, beside = {"$ref": node["$ref"]}, {key: value for key, value in node.items() if key != "$ref"}
             target = ref_path(node["$ref"])
             if target not in self.places:
-                return ref  # told already
+                return ref  # reported already
             named = keep_ref and (target == () or target[:-1] in (("$defs",), ("definitions",)))
             circle = target in seen or (target in self.circles and (bool(path) or not keep_ref))
             if named and path and (not beside or (circle and self.provider == "anthropic")):
@@ -271,7 +271,7 @@ class _Rewrite:
         return {**node, "allOf": [*node.get("allOf", []), *left]} if left else node
 
     def spread(self, node: dict[str, Any], path: Path) -> dict[str, Any]:
-        """`oneOf` as `anyOf`, with what stands beside a union moved into its branches."""
+        """`oneOf` as `anyOf`, with what is beside a union moved into its branches."""
         keyword = "anyOf" if "anyOf" in node else "oneOf"
         if keyword not in node:
             return node
@@ -287,7 +287,7 @@ class _Rewrite:
         return {key: node[key] for key in node if key not in beside and key != keyword} | {"anyOf": branches}
 
     def new_names(self, parts: Sequence[dict[str, Any]], node: dict[str, Any], path: Path, keyword: str) -> None:
-        """What can only be told in words must not bring properties: the closed object would shut them out."""
+        """What can only be said in words must not add properties: the closed object would forbid them."""
         names = {name for part in parts for name in part.get("properties", ())} - node.get("properties", {}).keys()
         if names or any("$ref" in part for part in parts):
             listed = ", ".join(sorted(names)) or "a reference"
@@ -413,7 +413,7 @@ def _nullable(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_words(keyword: str, value: Any) -> str:
-    """`("maxLength", 200)` → `"At most 200 characters."`; what has no words of its own is told as JSON."""
+    """`("maxLength", 200)` → `"At most 200 characters."`; what has no words is given as JSON."""
     said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if keyword == "uniqueItems":
         return "No two items are equal." if value else ""
@@ -435,14 +435,15 @@ def _unreadable(schema: Any) -> str | None:
     if not isinstance(schema, dict):
         return 'A schema is a dict such as {"type": "object", "properties": {}}. Pass one.'
     try:
+        json.dumps(schema, allow_nan=False)  # the engine looks into no value that it need not compare
         jsonschema_rs.meta.validate({keyword: value for keyword, value in schema.items() if keyword != "$schema"})
     except jsonschema_rs.ValidationError as error:
         where = pointer([str(step) for step in error.instance_path])
         return f"Not JSON Schema of draft 2020-12, at {where}: {error.message}. Correct it there."
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         return f"Not plain JSON: {error}. Use what JSON can hold, and flatten what is very deep."
     for path, node in walk_schema(schema):
         if isinstance(node, dict) and "pattern" in node and schema_problem({"pattern": node["pattern"]}):
             where, pattern = pointer([*path, "pattern"]), quoted(node["pattern"])
-            return f"{pattern}, at {where}, is no regular expression that can be checked. Correct it there."
+            return f"{pattern}, at {where}, is not a regular expression that can be checked. Correct it there."
     return None

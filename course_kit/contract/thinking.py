@@ -1,4 +1,4 @@
-"""Signatures of thinking blocks, as the mock makes them and knows them again.
+"""Signatures of thinking blocks, as the mock makes and recognises them.
 
 The real API signs each thinking block and refuses one that was changed or moved to another conversation. How it does
 so is not public. Here a signature holds two digests, of the visible text and of the conversation before it; a
@@ -35,13 +35,13 @@ def edited(block: Block) -> bool:
 
 
 def moved(block: Block, binding: bytes) -> bool:
-    """Does a block of ours stand in another conversation than the one that made it?"""
+    """Is a block of ours in another conversation than the one that made it?"""
     parts = _parts(block)
     return parts is not None and parts[1] != binding
 
 
 def bindings(body: Mapping[str, Any], turns: Turns) -> Iterator[bytes]:
-    """What thinking is bound to: ahead of the first turn to `system` and `tools`, after each turn to that turn too."""
+    """What thinking is bound to: before the first turn to `system` and `tools`, after each turn to that turn too."""
     binding = _digest([body.get("system"), body.get("tools")])
     yield binding
     for role, blocks in turns:
@@ -61,7 +61,7 @@ def _parts(block: Block) -> tuple[bytes, bytes] | None:
 
 def _digest(value: Any) -> bytes:
     text = json.dumps(value, sort_keys=True)
-    if '"cache_control"' in text:  # where the breakpoints stand does not matter
+    if '"cache_control"' in text:  # where the breakpoints are does not matter
         text = json.dumps(without_cache_control(value), sort_keys=True)
     return hashlib.sha256(text.encode("ascii")).digest()[:_LENGTH]
 

@@ -183,7 +183,7 @@ def chosen_tool_direct(request: Request) -> Iterator[Found]:
                 yield Found("tool_choice", f"Tool '{tool['name']}' does not allow direct calls.")
 
 
-# Strict tools and output formats: every offence of `strict.py` is a rule of its own here.
+# Strict tools and output formats: every offence of `strict.py` is a separate rule here.
 
 
 def _strict_tools(request: Request) -> list[tuple[int, dict[str, Any]]]:
@@ -200,7 +200,7 @@ def _refusals(schema_text: str, settings: frozenset[str]) -> tuple[strict.Refusa
 
 
 def strict_refusals_of(request: Request) -> list[tuple[str, Found]]:
-    """Everything the strict subset refuses in this request, as `(rule id, found)`, worked out once.
+    """Everything the strict subset refuses in this request, as `(rule id, found)`, computed once.
 
     There is no grammar to compile when tokens are only counted.
     """
@@ -218,7 +218,7 @@ def _strict_refusals(request: Request) -> Iterator[tuple[str, Found]]:
     for path, one in schemas:
         try:
             refusals = _refusals(json.dumps(one), request.on)
-        except RecursionError:  # refused already, as no valid schema
+        except RecursionError:  # already refused as an invalid schema
             continue
         for refusal in refusals:
             yield refusal.rule, Found(path, refusal.message)

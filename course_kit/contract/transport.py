@@ -39,7 +39,7 @@ def endpoint_of(path: str) -> str | None:
 
 @rule("docs", "Claude API errors", status=413, type="request_too_large")
 def body_size(request: Incoming) -> Iterator[Found]:
-    """A body has at most 32 MB (refused ahead of the API itself)."""
+    """A body has at most 32 MB (refused in front of the API itself)."""
     if len(request.body) > MAX_BODY_BYTES:
         yield said("", "Request exceeds the maximum size")
 
@@ -60,7 +60,7 @@ def method_fits(request: Incoming) -> Iterator[Found]:
 
 @rule("docs", "API overview; both headers serve in SDK 2.14", status=401, type="authentication_error")
 def key_given(request: Incoming) -> Iterator[Found]:
-    """A key comes as `x-api-key` or as `authorization: Bearer`; any non-empty one serves here."""
+    """A key comes as `x-api-key` or as `authorization: Bearer`; any non-empty one will do here."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     bearer = scheme.lower() == "bearer" and token.strip()
     if not bearer and not request.headers.get("x-api-key", "").strip():

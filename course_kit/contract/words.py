@@ -1,4 +1,4 @@
-"""A problem, and the words it is told in: values, paths and schemas, each in a few printable words on one line.
+"""A problem, and the words for it: values, paths and schemas, each in a few printable words on one line.
 
 What is wrong with an input is found next door, in `explain.py`.
 """
@@ -43,7 +43,7 @@ FORMATS = {
     "ipv6": 'an IPv6 address such as "2001:db8::1"',
     "uuid": 'a UUID such as "123e4567-e89b-12d3-a456-426614174000"',
 }
-# Made once: `json.dumps` and `json.loads` with options make them anew in every call.
+# Made once: `json.dumps` and `json.loads` with options make new ones in every call.
 _WRITE = json.JSONEncoder(ensure_ascii=False, default=str).encode
 _READ = json.JSONDecoder(parse_constant=str).decode
 # What a bound bounds, its direction, and what it counts.
@@ -210,7 +210,7 @@ def quoted(text: str, limit: int = 60) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Text of at most so many characters, where each can be printed on one line."""
+    """Text of at most this many characters, all printable on one line."""
     text = text if len(text) <= limit else f"{text[: limit - 1]}…"
     if text.isprintable():
         return text
@@ -229,7 +229,7 @@ def count(number: Any, noun: str) -> str:
 
 
 def path_text(path: Path) -> str:
-    """`("items", 2, "qty")` → `items[2].qty`; a key that could be misread stands in brackets: `["a.b"]`."""
+    """`("items", 2, "qty")` → `items[2].qty`; a key that could be misread is in brackets: `["a.b"]`."""
     text = ""
     for key in path:
         if isinstance(key, int):
@@ -254,7 +254,7 @@ def comparable(value: Any) -> Any:
 
 
 def what_to_send(value: Any, accepted: Callable[[Any], bool]) -> str:
-    """What to send instead, by what would be accepted; empty where nothing sure can be said."""
+    """What to send instead, by what would be accepted; empty where nothing is certain."""
     if isinstance(value, str):
         return _hint_for_text(value.strip(), accepted)
     if isinstance(value, int | float) and accepted(literal(value)):
@@ -269,7 +269,7 @@ def _hint_for_text(text: str, accepted: Callable[[Any], bool]) -> str:
         inside = _READ(text.lower() if text.lower() in ("true", "false") else text)
     except (ValueError, RecursionError):
         broken = text[:1] in ("[", "{") and (accepted([]) or accepted({}))
-        return "the string holds broken JSON: mend it and send it without quotes around it" if broken else ""
+        return "the string holds broken JSON: fix it and send it without quotes around it" if broken else ""
     if isinstance(inside, str) or not accepted(inside):
         return ""
     if isinstance(inside, dict | list):

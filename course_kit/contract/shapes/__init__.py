@@ -1,4 +1,4 @@
-"""One conversation in every provider's shape: pure conversions, which say what got lost.
+"""One conversation in every provider's shape: pure conversions that say what is lost.
 
     definition_to / definition_from     a tool          anthropic, openai_chat, openai_responses, gemini, mcp
     request_to    / request_from        a conversation  anthropic, openai_chat, openai_responses, gemini
@@ -7,8 +7,8 @@
     result_error, api_error             a failure, as our own `ToolError`
 
 The canonical shape is the Messages API's. Every conversion returns `Converted(value, lost, names)`; where `lost` is
-empty, the way back gives the same again (`normal_form` says what counts as the same). Who sends what to whom is told
-in `providers/`.
+empty, the way back gives the same again (`normal_form` says what counts as the same). Sending is the work
+of `providers/`.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ __all__ = [
 def request_to(shape: str, request: Mapping[str, Any]) -> Converted:
     """A Messages request as the body that this provider wants: `request_to("openai_chat", request).value`.
 
-    For `"anthropic"` it is made fit to be sent there after it was answered elsewhere.
+    For `"anthropic"` it is made ready to send after another provider answered it.
     """
     return _of(_REQUEST_TO, shape)(request)
 
@@ -67,7 +67,7 @@ def reply_from(shape: str, reply: Mapping[str, Any], names: Mapping[str, str] | 
 
 
 def result_to(shape: str, result: Mapping[str, Any]) -> Converted:
-    """A `tool_result` block by itself, for MCP; elsewhere it is a part of the conversation."""
+    """A `tool_result` block by itself, for MCP; elsewhere it is part of the conversation."""
     return _of({"mcp": mcp_result_to}, shape)(result)
 
 

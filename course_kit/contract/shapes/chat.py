@@ -1,6 +1,6 @@
 """OpenAI Chat Completions: a request and a reply in that shape, and back.
 
-Calls hang on the assistant's message, each with its arguments as a JSON text; each result is a message of its own with
+Calls belong to the assistant's message, each with its arguments as JSON text; each result is its own message, with
 the role `tool`, after the message that holds the calls. Shapes as in the types of the `openai` SDK 3.57.
 """
 
@@ -23,13 +23,12 @@ from .common import (
     short_id,
     texts_only,
     unmarked,
-    usage_of,
 )
-from .openai import format_to, names_in, tools_from, tools_to
+from .openai import format_to, names_in, tools_from, tools_to, usage_from
 
 __all__ = ["FINISH_REASONS", "chat_reply_from", "chat_reply_to", "chat_request_from", "chat_request_to"]
 
-# What each `finish_reason` is called in a Messages reply. An unknown one is handed on: the loop stops at it.
+# What each `finish_reason` is called in a Messages reply. An unknown one is passed on: the loop stops at it.
 FINISH_REASONS = {
     "tool_calls": "tool_use",
     "function_call": "tool_use",
@@ -217,7 +216,7 @@ def chat_reply_to(
 ) -> Converted:
     """A Messages reply as a `chat.completion`. `raw_inputs` holds the text of calls that were cut, by block.
 
-    Where `request` (the body) names the function to call, a finished call ends with `stop`: so said by OpenAI's staff
+    Where `request` (the body) names the function to call, a finished call ends with `stop`: according to OpenAI's staff
     (2024) and seen with gpt-4o (2025-09); for later models it is uncertain. With `auto` and `required` it is
     `tool_calls`.
     """
@@ -275,13 +274,6 @@ def chat_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | None = 
         reason = "refusal"
     if reason == "refusal":
         details = {"type": "refusal", "category": None, "explanation": said.get("refusal")}
-    usage = reply.get("usage") or {}
-    given, written = usage.get("prompt_tokens_details") or {}, usage.get("completion_tokens_details") or {}
-    counts = (
-        given.get("cached_tokens") or 0,
-        given.get("cache_write_tokens") or 0,
-        written.get("reasoning_tokens") or 0,
-    )
-    counted = usage_of(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, *counts)
+    counted = usage_from(reply, "prompt_tokens", "completion_tokens")
     id, model = reply.get("id", ""), reply.get("model", "")
     return notes.converted(reply_of(id, model, content + calls, reason, counted, details))

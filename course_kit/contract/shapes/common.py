@@ -1,4 +1,4 @@
-"""What the conversions between providers' shapes share: what a conversion gives back, and the small translations.
+"""What the conversions between providers' shapes share: what a conversion returns, and the small translations.
 
 `chat.py`, `responses_request.py` with `responses_reply.py`, and `gemini.py` hold one provider each. The canonical shape
 is the Messages API's: a `tool_use` block with an object as `input`, answered by a `tool_result`.
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Lost(NamedTuple):
-    """Something that the other shape has no place for: where it stood, and why it did not come along."""
+    """Something that the other shape has no place for: where it was, and why it was lost."""
 
     path: str
     why: str
@@ -43,7 +43,7 @@ class Lost(NamedTuple):
 class Converted:
     """The value in the other shape, and what it no longer says; with nothing in `lost` it converts back unchanged.
 
-    `names` gives for each tool name that had to be changed for the other side the name it has here.
+    `names` maps each tool name that was changed for the other side to its name here.
     """
 
     value: Any
@@ -56,19 +56,22 @@ class Converted:
 
 
 class Notes(list[Lost]):
-    """The losses of one conversion, as they are met."""
+    """The losses of one conversion, as they are found."""
 
     def lose(self, path: str, why: str) -> None:
+        """Note that something has no place there."""
         self.append(Lost(path.lstrip("."), why))
 
     def converted(self, value: Any, names: Mapping[str, str] | None = None) -> Converted:
+        """What was converted, with the notes so far."""
         return Converted(value, tuple(self), names or {})
 
 
 def check_keys(entry: Mapping[str, Any], known: Iterable[str], path: str, notes: Notes) -> None:
     """Note every key with a value that a conversion does not know."""
-    for key in entry.keys() - set(known):
-        if entry[key] is not None:
+    passed = set(known)
+    for key, value in entry.items():
+        if key not in passed and value is not None:
             notes.lose(f"{path}.{key}".lstrip("."), "has no counterpart there")
 
 
@@ -76,6 +79,7 @@ def check_keys(entry: Mapping[str, Any], known: Iterable[str], path: str, notes:
 
 
 def compact(value: Any) -> str:
+    """JSON without spaces, as it goes on the wire."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -85,7 +89,7 @@ def arguments_text(input: Any) -> str:
 
 
 def input_of(arguments: Any) -> Any:
-    """The `input` of a call: the object in the text, or the text itself where it holds none.
+    """The `input` of a call: the object in the text, or the text itself if there is none.
 
     So nothing is guessed: `check_tool_input` reads the text again and tells the model where it breaks. No text at all
     is a call without arguments: `""` → `{}`.
@@ -99,7 +103,7 @@ def input_of(arguments: Any) -> Any:
     return value if isinstance(value, dict) else arguments
 
 
-# Results: three of the shapes have no error flag, so the first line of the text says it.
+# Results: three of the shapes have no error flag, so the text's first line says it.
 
 _ERROR, _SUCCESS, _MARK = "is_error: true\n", "is_error: false\n", "is_error: "
 
@@ -107,27 +111,27 @@ _ERROR, _SUCCESS, _MARK = "is_error: true\n", "is_error: false\n", "is_error: "
 def marked(said: str, is_error: bool) -> str:
     """The text of a result for a shape without an error flag: `"no such order"` → `"is_error: true\\nno such order"`.
 
-    A success stays as it is, unless it begins like a mark itself: then it is marked as a success.
+    A success stays as it is, unless it begins like a mark: then it is marked as a success.
     """
     return _ERROR + said if is_error else _SUCCESS + said if said.startswith(_MARK) else said
 
 
 def unmarked(said: str) -> tuple[str, bool]:
-    """The text without its mark, and whether it was an error's. A text of somebody else has no mark: no error."""
+    """The text without its mark, and whether it was an error's. A text from elsewhere has no mark: no error."""
     if said.startswith(_ERROR):
         return said.removeprefix(_ERROR), True
     return said.removeprefix(_SUCCESS), False
 
 
 def texts_only(blocks: Iterable[Block], path: str, notes: Notes) -> list[str]:
-    """The texts of a result, for a shape that carries nothing else in one; what is left out is said in its place."""
+    """The texts of a result, for a shape that carries nothing else in one; a note replaces what is left out."""
     texts, place = [], path if path == "system" else f"{path}.content"  # a system prompt is a list of blocks itself
     for index, block in enumerate(blocks):
         if block["type"] == "text":
             check_keys(block, ("type", "text"), f"{place}.{index}", notes)
             texts.append(block["text"])
         else:
-            notes.lose(f"{place}.{index}", f"a result there holds text only, not `{block['type']}`")
+            notes.lose(f"{place}.{index}", f"only text has a place there, not `{block['type']}`")
             texts.append(f"(A block of type {block['type']} was left out here.)")
     return texts
 
@@ -135,21 +139,22 @@ def texts_only(blocks: Iterable[Block], path: str, notes: Notes) -> list[str]:
 # Names and ids: OpenAI's limits are the tighter ones.
 
 NAME = re.compile(r"[a-zA-Z0-9_-]+")
+LONGEST_NAME = 64
 
 
-def legal_name(name: str, limit: int = 64) -> str:
+def legal_name(name: str) -> str:
     """A tool name that every provider takes, made from the name alone: a legal one stays as it is.
 
     `"files.read"` → `"files_read_0c5b8c3f"`: the digest keeps names apart that would become the same.
     """
-    if NAME.fullmatch(name) and len(name) <= limit:
+    if NAME.fullmatch(name) and len(name) <= LONGEST_NAME:
         return name
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', name)[: limit - 9]}_{digest}"
+    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', name)[: LONGEST_NAME - 9]}_{digest}"
 
 
 def legal_names(names: Iterable[str], notes: Notes | None = None) -> dict[str, str]:
-    """What each name is called over there, and a note for each that differs."""
+    """What each name is called there, and a note for each that differs."""
     renamed = {name: legal_name(name) for name in names}
     for name, other in renamed.items():
         if name != other and notes is not None:
@@ -157,18 +162,18 @@ def legal_names(names: Iterable[str], notes: Notes | None = None) -> dict[str, s
     return renamed
 
 
-def short_id(id: str, limit: int = 40) -> str:
-    """An id of a call that Chat Completions takes: more than 40 characters are answered 400."""
-    return id if len(id) <= limit else f"call_{sha256(id.encode()).hexdigest()[: limit - 5]}"
+def short_id(id: str) -> str:
+    """A call id that Chat Completions takes: more than 40 characters get a 400."""
+    return id if len(id) <= 40 else f"call_{sha256(id.encode()).hexdigest()[:35]}"
 
 
-# Thinking of another provider: it must go back as it came, and its signature is where opaque things travel.
+# Thinking of another provider: it must go back as it came, and its signature carries opaque data.
 
 FOREIGN_THINKING = {"openai_responses": "openai.responses:", "gemini": "gemini:"}
 
 
 def foreign_thinking(block: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """`(shape, what is to be sent back)` for a thinking block that another provider's reply became, else None."""
+    """`(shape, what to send back)` for a thinking block that another provider's reply became, else None."""
     signature = block.get("signature") or ""
     for shape, mark in FOREIGN_THINKING.items():
         if block.get("type") == "thinking" and signature.startswith(mark):
@@ -213,7 +218,7 @@ def reply_of(
     usage: dict[str, Any],
     details: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A whole Messages reply; none of the others tells which stop sequence was met."""
+    """A whole Messages reply; no other provider says which stop sequence was met."""
     return {
         "id": id,
         "type": "message",
@@ -228,7 +233,7 @@ def reply_of(
 
 
 def ending_lost(message: Mapping[str, Any], told: Iterable[str], notes: Notes, *, explained: bool = True) -> None:
-    """Note what of a reply's ending the other side has no word for; `told` are the stop reasons that come back."""
+    """Note what the other side cannot say of a reply's ending; `told` are the stop reasons that come back."""
     reason, details = message.get("stop_reason"), message.get("stop_details") or {}
     if message.get("stop_sequence"):
         notes.lose("stop_sequence", "which stop sequence was met is not told there")

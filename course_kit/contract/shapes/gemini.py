@@ -2,7 +2,7 @@
 
 Turns are `contents` with the roles `user` and `model`; a call is a part with an object, its result a part of the next
 turn. Field names and pairing are from recorded traffic; the modes, the reasons of refusal and the caching count are
-known from documentation alone and may be out of date.
+known only from documentation and may be out of date.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _MODES = {"auto": "AUTO", "any": "ANY", "tool": "ANY", "none": "NONE"}
 
 
 def gemini_request_to(request: Mapping[str, Any]) -> Converted:
-    """A Messages request as the body of `models/NAME:generateContent`; the model stands in the address."""
+    """A Messages request as the body of `models/NAME:generateContent`; the model is in the address."""
     notes = Notes()
     names = legal_names(names_in(request), notes)
     known = ["model", "max_tokens", "messages", "system", "tools", "tool_choice", "stop_sequences", "stream"]
@@ -54,7 +54,7 @@ def gemini_request_to(request: Mapping[str, Any]) -> Converted:
         if message["role"] == "system":
             notes.lose(f"messages.{index}", "there is no system turn: it became one of the user's")
         if parts and body["contents"] and body["contents"][-1]["role"] == role:
-            body["contents"][-1]["parts"] += parts  # all results of a turn in one: their number must be the calls'
+            body["contents"][-1]["parts"] += parts  # all results of a turn in one: as many as there were calls
         elif parts:
             body["contents"].append({"role": role, "parts": parts})
     config = {"maxOutputTokens": request.get("max_tokens"), "stopSequences": request.get("stop_sequences")}
@@ -142,9 +142,15 @@ def gemini_request_from(body: Mapping[str, Any]) -> Converted:
     for index, content in enumerate(body.get("contents") or ()):
         blocks = _blocks_from(content["parts"], f"contents.{index}", waiting, notes)
         messages.append({"role": "assistant" if content.get("role") == "model" else "user", "content": blocks})
-    declared = [one for tool in body.get("tools") or () for one in tool.get("functionDeclarations") or ()]
-    if declared:
-        request["tools"] = [definition_to("anthropic", definition_from("gemini", one).value).value for one in declared]
+    tools: list[dict[str, Any]] = []
+    for index, entry in enumerate(body.get("tools") or ()):
+        check_keys(entry, ("functionDeclarations",), f"tools.{index}", notes)
+        for place, one in enumerate(entry.get("functionDeclarations") or ()):
+            converted = definition_from("gemini", one)
+            for path, why in converted.lost:
+                notes.lose(f"tools.{index}.functionDeclarations.{place}.{path}", why)
+            tools.append(definition_to("anthropic", converted.value).value)
+    request |= {"tools": tools} if tools else {}
     calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
     if mode := calling.get("mode"):
         named = calling.get("allowedFunctionNames") or []
@@ -231,7 +237,7 @@ def gemini_reply_to(message: Mapping[str, Any]) -> Converted:
 
 
 def gemini_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Converted:
-    """A `generateContent` answer as a Messages reply: there is no reason for calls, the calls themselves say it."""
+    """A `generateContent` answer as a Messages reply: no finish reason means calls, the calls themselves do."""
     notes, names = Notes(), names or {}
     candidate = (reply.get("candidates") or [{}])[0]
     parts = (candidate.get("content") or {}).get("parts") or []

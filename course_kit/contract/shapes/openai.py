@@ -1,15 +1,15 @@
-"""What Chat Completions and Responses share: the fields of a request that are about tools, and the answer's schema."""
+"""What Chat Completions and Responses share: the fields about tools, the answer's schema, and the counts of a reply."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ..messages import content_blocks
 from ..strict import strict_refusals
-from .common import Notes, check_keys
+from .common import Notes, check_keys, usage_of
 from .search import is_search, tools_without_search
 from .tools import definition_from, definition_to
 
-__all__ = ["format_to", "names_in", "tools_from", "tools_to"]
+__all__ = ["format_to", "names_in", "tools_from", "tools_to", "usage_from"]
 
 
 def names_in(request: Mapping[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def tools_to(shape: str, request: Mapping[str, Any], names: Mapping[str, str], n
 
 
 def format_to(request: Mapping[str, Any], notes: Notes) -> dict[str, Any] | None:
-    """The schema that the answer must have, strict where it is in that provider's strict subset already."""
+    """The schema that the answer must have, strict if it is in that provider's strict subset already."""
     config = request.get("output_config") or {}
     if config.get("effort"):
         notes.lose("output_config.effort", "how hard to think is set by the provider's own option")
@@ -102,3 +102,16 @@ def choice_from(choice: Any) -> tuple[dict[str, Any], list[str] | None]:
         return choice_from(inner.get("mode"))[0], [name for name in names if name]
     name = choice.get("name") or (choice.get("function") or {}).get("name")
     return ({"type": "tool", "name": name} if name else {}), None
+
+
+def usage_from(reply: Mapping[str, Any], read: str, written: str) -> dict[str, Any]:
+    """The `usage` of a reply as a Messages reply counts it; `read` and `written` name the totals there."""
+    usage = reply.get("usage") or {}
+    given, made = usage.get(f"{read}_details") or {}, usage.get(f"{written}_details") or {}
+    return usage_of(
+        usage.get(read) or 0,
+        usage.get(written) or 0,
+        given.get("cached_tokens") or 0,
+        given.get("cache_write_tokens") or 0,
+        made.get("reasoning_tokens") or 0,
+    )

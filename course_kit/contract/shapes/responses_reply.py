@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..messages import Block, content_blocks
-from .common import Converted, Notes, arguments_text, ending_lost, foreign_thinking, reply_of, usage_of
+from .common import Converted, Notes, arguments_text, ending_lost, foreign_thinking, reply_of
+from .openai import usage_from
 from .responses_request import SHAPE, blocks_of, named_there, parts_from, with_outputs
 from .search import search_items_to, searches, tools_without_search
 
 __all__ = ["INCOMPLETE_REASONS", "responses_reply_from", "responses_reply_to"]
 
-# Why a reply is incomplete, as the Messages API would call it. An unknown reason is handed on: the loop stops at it.
+# Why a reply is incomplete, as the Messages API would call it. An unknown reason is passed on: the loop stops at it.
 INCOMPLETE_REASONS = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 
 
@@ -45,7 +46,7 @@ def responses_reply_to(
             case {"type": "server_tool_use", "id": id} if id in found:
                 output += search_items_to(block, found[id], deferred)
             case {"type": "tool_search_tool_result"}:
-                continue  # told with its search
+                continue  # went with its search
             case {"type": "thinking"} if (foreign_thinking(block) or ("", 0))[0] == SHAPE:
                 output.append(foreign_thinking(block)[1])  # type: ignore[index]
             case _:
@@ -116,13 +117,6 @@ def responses_reply_from(reply: Mapping[str, Any], names: Mapping[str, str] | No
     if refused is not None:
         reason = "refusal"
     details = {"type": "refusal", "category": None, "explanation": refused} if reason == "refusal" else None
-    usage = reply.get("usage") or {}
-    given, written = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
-    counts = (
-        given.get("cached_tokens") or 0,
-        given.get("cache_write_tokens") or 0,
-        written.get("reasoning_tokens") or 0,
-    )
-    counted = usage_of(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0, *counts)
+    counted = usage_from(reply, "input_tokens", "output_tokens")
     id, model = reply.get("id", ""), reply.get("model", "")
     return notes.converted(reply_of(id, model, content, reason, counted, details))

@@ -1,7 +1,7 @@
 """OpenAI Responses: a request in that shape, and back. Its replies are next door, in `responses_reply.py`.
 
 A conversation is a list of items, one after another: messages, calls, outputs. A call and its output are paired by
-`call_id` wherever they stand. Shapes as in the types of the `openai` SDK 3.57.
+`call_id` wherever they are. Shapes as in the types of the `openai` SDK 3.57.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 SHAPE = "openai_responses"
-# The items that have a counterpart; any other is that provider's alone.
+# The items that have a counterpart; all others exist only at that provider.
 ITEMS = ("message", "function_call", "function_call_output", "reasoning", "tool_search_call", "tool_search_output")
 
 
@@ -86,14 +86,14 @@ def _message(role: str, content: str | list[Block], path: str, notes: Notes) -> 
 
 
 def named_there(name: str, deferred: Deferred) -> dict[str, str]:
-    """How a call names its tool there: where nothing is searched for, by the name alone."""
+    """How a call names its tool there: without a tool search, by the name alone."""
     return namespace_of(name, deferred) if deferred.search or deferred.groups else {"name": name}
 
 
 def _items_to(
     message: Message, path: str, names: Mapping[str, str], deferred: Deferred, notes: Notes
 ) -> list[dict[str, Any]]:
-    """The items of one message; text and images of the user that stand together are one item."""
+    """The items of one message; adjacent text and images of the user are one item."""
     role, content = message["role"], message["content"]
     if role == "system" or isinstance(content, str):
         return [_message(role, content, path, notes)] if content else []
@@ -113,7 +113,7 @@ def _items_to(
             case {"type": "server_tool_use", "id": id} if id in found:
                 items += search_items_to(block, found[id], deferred)
             case {"type": "tool_search_tool_result"}:
-                continue  # told with its search
+                continue  # went with its search
             case {"type": "tool_result", "tool_use_id": id}:
                 check_keys(block, ("type", "tool_use_id", "content", "is_error"), where, notes)
                 items.append({"type": "function_call_output", "call_id": id, "output": _output(block, where, notes)})
@@ -129,7 +129,7 @@ def _items_to(
 
 
 def _part_to(block: Block, path: str, notes: Notes) -> dict[str, Any] | None:
-    """A block of the user's, or of a result, as a part; None where there is none like it."""
+    """A block of the user or of a result as a part; None where no part is like it."""
     url = data_url(block.get("source") or {})
     match block["type"]:
         case "text":
@@ -161,7 +161,7 @@ def _output(block: Block, path: str, notes: Notes) -> str | list[dict[str, Any]]
 
 
 def responses_request_from(body: Mapping[str, Any], earlier: list[Any] | None = None) -> Converted:
-    """A body of `/v1/responses` as a Messages request; `earlier` are items that stand before its own."""
+    """A body of `/v1/responses` as a Messages request; `earlier` are items that come before its own."""
     notes = Notes()
     known = ["model", "input", "instructions", "max_output_tokens", "stream", "tools", "tool_choice", "text"]
     check_keys(body, [*known, "parallel_tool_calls"], "", notes)
@@ -183,7 +183,7 @@ def responses_request_from(body: Mapping[str, Any], earlier: list[Any] | None = 
         elif blocks:
             messages.append({"role": role, "content": blocks})
     for message in messages:
-        if message["role"] == "user":  # results may stand anywhere here, and come first there
+        if message["role"] == "user":  # results can be anywhere here, and come first there
             message["content"].sort(key=lambda block: block["type"] != "tool_result")
     request |= {"system": system} if system else {}
     request |= {"stream": True} if body.get("stream") else {}
@@ -195,7 +195,7 @@ def responses_request_from(body: Mapping[str, Any], earlier: list[Any] | None = 
 
 
 def with_outputs(items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
-    """Each item with its place; a search has its output, the item right behind it, beside it."""
+    """Each item with its place; a search also has its output, which is the next item."""
     for index, item in enumerate(items):
         behind = items[index + 1] if index + 1 < len(items) else {}
         searched = item.get("type") == "tool_search_call" and item.get("execution", "server") == "server"
@@ -243,6 +243,7 @@ def _thinking(item: Mapping[str, Any]) -> Block:
 
 
 def parts_from(content: Any, path: str, notes: Notes) -> list[Block]:
+    """The content of an item as blocks; what has no block is noted."""
     if content is None or isinstance(content, str):
         return [text(content)] if content else []
     blocks: list[Block] = []

@@ -43,7 +43,7 @@ RPC_CODES: dict[int, tuple[str, bool]] = {
     -32001: ("TIMEOUT", True),
 }
 
-# The kinds of content of an MCP result that become blocks; in place of any other stands a text that says so.
+# The kinds of content of an MCP result that become blocks; any other is replaced by a text that says so.
 CONTENTS = ("text", "image", "resource_link", "resource")
 
 
@@ -70,7 +70,7 @@ _OURS = re.compile(
 
 
 def result_error(result: Mapping[str, Any]) -> ToolError | None:
-    """The failure that a `tool_result` tells, or None for a success.
+    """The failure that a `tool_result` reports, or None for a success.
 
     Text that the course wrote itself gives back its code, hint and whether to try again; any other is `TOOL_FAILED`.
     """
@@ -104,7 +104,7 @@ def mcp_result_from(result: Mapping[str, Any], tool_use_id: str = "") -> Convert
     """The answer to `tools/call`, in its JSON form, as a `tool_result`.
 
     A link to a resource becomes text that names it: it is offered, not read. Structured content is used where nothing
-    else came; beside other content it says the same again and is left out.
+    else came; beside other content it is a repetition and is left out.
     """
     notes = Notes()
     failed = bool(result.get("isError"))

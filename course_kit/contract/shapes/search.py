@@ -1,11 +1,11 @@
 """Tool search in the shape of OpenAI's Responses, and back.
 
     {"type": "tool_search"}                        a search tool that the server runs
-    {"type": "namespace", "name", "tools": [...]}  functions in a group; `defer_loading` stands on each function
+    {"type": "namespace", "name", "tools": [...]}  functions in a group; `defer_loading` is set on each function
     tool_search_call, tool_search_output           what a search asked, and the whole definitions that it loaded
 
-There a search brings definitions, here it brings references to definitions that the request holds anyway; and there a
-call names the group of its tool. Only searches that the server runs are turned: those are tools of neither side's
+There a search returns definitions, here it returns references to definitions already in the request; and there a
+call names the group of its tool. Only searches that the server runs are converted: those are tools of neither side's
 client. Items and fields as in the types of the `openai` SDK 3.57; what a search asks (`paths` and `query`) as its
 agents library describes it.
 """
@@ -27,9 +27,9 @@ SEARCH_TOOL = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_to
 
 
 class Deferred(NamedTuple):
-    """The tools of a Responses body in three parts: plain functions, the search tools, and where a function stood.
+    """The tools of a Responses body in three parts: plain functions, the search tools, and where a function was.
 
-    `groups` has for each name in `functions` its namespace, as it was given, and the name it bears in there.
+    `groups` has for each name in `functions` its namespace, as it was given, and its name in there.
     """
 
     functions: list[dict[str, Any]]

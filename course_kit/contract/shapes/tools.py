@@ -50,7 +50,7 @@ class Definition:
         return copy.deepcopy({name: getattr(self, name) for name in names} | flags)
 
 
-# Fields that a shape carries, and under which name. What is not named here is lost on the way, and told.
+# Fields that a shape carries, and under which name. What is not named here is lost, and noted.
 FIELDS: dict[str, dict[str, str]] = {
     "anthropic": {
         "name": "name",
@@ -78,7 +78,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "output_schema": "outputSchema",
     },
 }
-# What an MCP server says about a tool of its own, as far as it means something here.
+# What an MCP server says about its tools, as far as it means something here.
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint")
 _WHY = {
     "effect": "what a call does to the world stays on this side",
@@ -111,7 +111,7 @@ def definition_to(shape: str, definition: Any) -> Converted:
     if shape == "openai_chat":
         entry = {"type": "function", "function": entry}
     elif shape == "openai_responses":
-        # subtle: left out, the server tries strict by itself; so the word is always said.
+        # subtle: without it the server tries strict by itself, so it is always sent.
         entry = {"type": "function", "strict": False, **entry}
     elif shape == "mcp":
         entry["annotations"] = {
@@ -125,7 +125,7 @@ def definition_to(shape: str, definition: Any) -> Converted:
 def definition_from(shape: str, entry: Mapping[str, Any], *, trust_annotations: bool = False) -> Converted:
     """The definition that an entry of a provider's shape holds.
 
-    What an MCP server says about itself is a hint of a stranger: it counts only with `trust_annotations`, otherwise
+    What an MCP server says about itself is a stranger's hint: it counts only with `trust_annotations`, otherwise
     the tool is a write like any other.
     """
     notes, fields, given = Notes(), _fields(shape), dict(entry)
