@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -23,7 +24,13 @@ from course_kit.contract.messages import STOP_REASONS, assistant, text, tool_res
 from course_kit.contract.models import DEFAULT_MODEL
 from course_kit.contract.protocol import check_request
 from course_kit.errors import ScriptExhausted, ToolError
-from course_kit.harness.agent import run_agent, run_agent_async
+from course_kit.harness.agent import (
+    first_request,
+    resume_agent,
+    resume_agent_async,
+    run_agent,
+    run_agent_async,
+)
 from course_kit.harness.approval import decide_later
 from course_kit.harness.decisions import edit
 from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop
@@ -100,6 +107,40 @@ CALL = tool_use("toolu_1", "note", {"word": "one"})
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+
+
+# What a run is given when nobody says anything
+
+
+def test_the_defaults_are_the_same_with_and_without_await():
+    given = inspect.signature(run_agent).parameters
+    assert inspect.signature(run_agent_async).parameters == given
+    assert {name: one.default for name, one in given.items() if name not in ("client", "messages")} == {
+        "tools": (),
+        "model": DEFAULT_MODEL,
+        "system": None,
+        "max_tokens": 1024,
+        "max_iterations": 10,
+        "max_retries": 2,
+        "stall_after": 3,
+        "max_calls": None,
+        "max_run_tokens": None,
+        "approver": None,
+        "max_parallel": 5,
+        "tool_choice": None,
+        "budget": None,
+        "store": None,
+        "on_event": None,
+    }
+    resumed = inspect.signature(resume_agent).parameters
+    assert inspect.signature(resume_agent_async).parameters == resumed
+    for name in ("tools", "approver", "max_parallel", "budget", "on_event"):
+        assert resumed[name] == given[name]
+
+
+def test_what_is_no_message_is_sent_as_it_is():
+    sent = first_request(["Hello", {"role": "user", "content": "Hi."}], toolbox(()), "m", None, 5, None)
+    assert sent == {"model": "m", "max_tokens": 5, "messages": ["Hello", {"role": "user", "content": "Hi."}]}
 
 
 # Every way in which a turn can end
@@ -240,6 +281,8 @@ EMPTY_TURNS = [
     pytest.param([THOUGHT, CALL, THOUGHT, "So."], [THOUGHT, "So."], id="thinking_between_the_two"),
     pytest.param([SEARCH, "So."], ["So."], id="open_server_call"),
     pytest.param([SEARCH, FOUND, "So."], [SEARCH, FOUND, "So."], id="closed_server_call"),
+    pytest.param([THOUGHT, SEARCH, THOUGHT, "So."], [THOUGHT, "So."], id="thinking_around_an_open_server_call"),
+    pytest.param([THOUGHT, " ", THOUGHT, "So."], [THOUGHT, "So."], id="thinking_around_a_blank_text"),
 ]
 
 
@@ -258,6 +301,14 @@ def test_fr02_text_after_a_call_moves_ahead_of_it(notes):
         assistant([THOUGHT, text("Checking."), CALL, second]),
         user([tool_result("toolu_1", "noted one"), tool_result("toolu_2", "noted two")]),
     ]
+    assert_legal(run)
+
+
+def test_thinking_around_a_text_that_moves_does_not_come_to_stand_side_by_side(notes):
+    second = tool_use("toolu_2", "note", {"word": "two"})
+    turn = reply(THOUGHT, CALL, THOUGHT, "Checking.", THOUGHT, second, stop_reason="tool_use")
+    run = plain_driver(Script(turn, reply("Done.")), [notes.note])
+    assert run.messages[1] == assistant([THOUGHT, text("Checking."), CALL, THOUGHT, second])
     assert_legal(run)
 
 
@@ -567,12 +618,30 @@ def test_a_run_may_be_given_a_number_of_calls_and_of_tokens(drive, notes):
     ]
     run = drive(Script(*turns), [notes.note], max_calls=5)
     assert (notes.taken, run.stopped) == (["0a", "0b", "1a", "1b"], "max_calls")
-    assert [block["content"].startswith("Not run: ") for block in run.messages[-1]["content"]] == [True, True]
+    said = "Not run: a limit of this run was reached before this call."
+    assert run.messages[-1] == user([tool_result(f"toolu_2_{i}", said, is_error=True) for i in "ab"])
     assert_legal(run)
     notes.taken.clear()
     run = drive(Script(*turns), [notes.note], max_run_tokens=30)  # 15 a reply
     assert (notes.taken, run.stopped) == (["0a", "0b"], "max_run_tokens")
     assert_legal(run)
+
+
+@both_drivers
+@pytest.mark.parametrize(("tokens", "asked", "stopped"), [(30, 2, "max_run_tokens"), (31, 3, "end_turn")])
+def test_the_tokens_count_where_no_call_runs_too(drive, tokens, asked, stopped):
+    paused = [reply("Searching.", {**SEARCH, "id": f"s{n}"}, stop_reason="pause_turn") for n in "12"]  # 15 each
+    script = Script(*paused, reply("Done."))
+    run = drive(script, max_run_tokens=tokens)
+    assert (len(script.requests), run.stopped) == (asked, stopped)
+    assert_legal(run)
+
+
+def test_a_loop_that_was_told_to_stop_says_why_it_stopped():
+    loop = Loop({"max_tokens": 9, "messages": [QUESTION]})
+    loop.feed({"event": "stop", "reason": "max_calls"})
+    assert (loop.next_step(), loop.ended) == (Stop("max_calls"), True)
+    assert loop.run().trace.request == {"max_tokens": 9}
 
 
 @both_drivers
@@ -616,6 +685,12 @@ def test_the_limit_of_model_calls(notes):
     assert_legal(run)
     with pytest.raises(ValueError, match="max_iterations is 0: allow at least one"):
         plain_driver(script, max_iterations=0)
+
+
+@both_drivers
+def test_the_least_that_each_limit_may_be(drive, notes):
+    run = drive(Script(reply(stop_reason="end_turn")), max_iterations=1, max_retries=0, stall_after=2)
+    assert (str(run).splitlines()[0], run.stopped) == ("(no text)", "end_turn")
 
 
 def test_tools_may_come_from_a_generator(notes):
@@ -816,6 +891,15 @@ def test_a_lost_reply_is_asked_for_once_more(fault):
     assert provider.report()
 
 
+def test_a_lost_reply_counts_as_an_answer_of_the_model():
+    loop = Loop({"max_tokens": 9, "messages": [QUESTION]}, max_iterations=1)
+    loop.feed({"event": "lost", "reason": "cut"})
+    assert loop.next_step() == Stop("max_iterations")
+    loop = Loop({"max_tokens": 9, "messages": [QUESTION]}, max_iterations=2)
+    loop.feed({"event": "lost", "reason": "cut"})
+    assert loop.next_step() == Send({"max_tokens": 9, "messages": [QUESTION]})
+
+
 @pytest.mark.parametrize("fault", LOST.values(), ids=LOST)
 def test_two_lost_replies_end_the_run_and_run_nothing(fault, notes):
     provider = provider_with(None, fault, fault, steps=[call("note", word="one"), *[call("note", word="two")] * 9])
@@ -898,10 +982,26 @@ def test_an_exception_of_a_function_comes_through():
     assert caught.value.run.messages == [QUESTION]
 
 
+def test_a_history_kept_as_the_sdk_gives_it_is_stored_as_plain_data(tmp_path):
+    provider = MockProvider(["Hello.", "Done."])
+    client = provider.client()
+    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=99, messages=[QUESTION])
+    history = [QUESTION, {"role": "assistant", "content": reply.content}, QUESTION]
+    run = run_agent(client, messages=history, store=tmp_path / "runs.sqlite")
+    assert run.text == "Done."
+    assert provider.requests[1].body["messages"][1]["content"] == [{"type": "text", "text": "Hello."}]
+
+
 @pytest.mark.parametrize(
     ("client", "says"),
     [
-        pytest.param("claude", "`client` is str: give an anthropic client or a function", id="no_client"),
+        pytest.param(
+            "claude", r"`client` is str: give an anthropic client or a function .* message\.$", id="no_client"
+        ),
+        pytest.param(
+            MockProvider([]), r"is MockProvider: .* message\. `provider\.client\(\)` gives one", id="provider"
+        ),
+        pytest.param(SimpleNamespace(chat=None), r"SimpleNamespace: .* `openai_chat\(client\)` and", id="openai"),
         pytest.param(
             anthropic.AsyncAnthropic(api_key="none"), "is to be awaited: call `await run_agent_as", id="async"
         ),

@@ -2,13 +2,16 @@
 
 import asyncio
 import builtins
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 from course_kit.contract.messages import text, tool_result, tool_use
 from course_kit.harness.approval import ask_at_prompt, decide_later, decisions_from, verdict, verdict_async
 from course_kit.harness.decisions import Decision, allow, deny, edit, wait
 from course_kit.harness.loop import RunCalls
+from course_kit.harness.running import CallContext, current_call
 from course_kit.harness.tools import tool
 from course_kit.harness.turns import Turn, decision_event
 
@@ -74,6 +77,11 @@ ANSWERS = [
     pytest.param(lambda block: "", deny(""), id="empty_reason"),
     pytest.param(lambda block: 1, deny(""), id="one_is_no_yes"),
     pytest.param(lambda block: "yes", deny("yes"), id="a_text_is_a_reason_to_refuse"),
+    pytest.param(
+        decide_later,
+        deny("its approver gave a function and no decision: call it, as in `approver=decide_later()`"),
+        id="brackets_forgotten",
+    ),
     pytest.param(lambda block: True, allow(), id="yes"),
     pytest.param(lambda block: edit({"path": "b"}), edit({"path": "b"}), id="a_decision"),
     pytest.param(decide_later(60), wait(60), id="later"),
@@ -107,9 +115,9 @@ def test_a_script_of_decisions_ends_in_no():
     [("y", allow()), (" YES ", allow()), ("", deny("")), ("too much", deny("too much")), ("n", deny("n"))],
 )
 def test_the_prompt_shows_the_whole_call_and_takes_only_a_yes(typed, decision, monkeypatch, capsys):
-    monkeypatch.setattr(builtins, "input", lambda prompt: typed)
-    assert ask_at_prompt(QUESTION) == decision
-    assert capsys.readouterr().out == 'The model wants to call delete_file with\n{\n  "path": "a"\n}\n'
+    monkeypatch.setattr(builtins, "input", lambda prompt: typed if prompt == "Allow it? y, or why not: " else "n/a")
+    assert ask_at_prompt({**QUESTION, "input": {"path": "Müll"}}) == decision
+    assert capsys.readouterr().out == 'The model wants to call delete_file with\n{\n  "path": "Müll"\n}\n'
 
 
 def test_the_prompt_without_a_terminal_is_nobody(monkeypatch):
@@ -150,6 +158,11 @@ def test_a_decision_holds_for_the_input_that_was_shown_and_no_other():
     assert results(turn) == [refused("delete_file", "nobody decided about it")] and DONE == []
 
 
+def test_a_call_that_is_decided_is_not_asked_about_again():
+    other = tool_use("toolu_2", "delete_file", {"path": "b"})
+    assert turn_of(QUESTION, other, decided=[decision_event(QUESTION, deny("no"))]).questions == [other]
+
+
 # What a decision does
 
 
@@ -169,25 +182,86 @@ def test_every_answer_stands_for_its_own_call():
 
 
 def test_without_a_decision_nothing_that_asks_runs():
-    assert results(turn_of(QUESTION)) == [refused("delete_file", "nobody decided about it")] and DONE == []
+    why = refused("delete_file", "nobody decided about it")
+    assert list(turn_of(QUESTION).run(5)) == [{"event": "result", "result": why, "failure": "DENIED", "seconds": 0.0}]
+    assert DONE == []
 
 
 def test_an_edit_runs_and_the_model_is_told():
-    turn = turn_of(QUESTION, decided=[decision_event(QUESTION, edit({"path": "b"}))])
-    said = 'A person changed the input before this ran, to: {"path": "b"}'
-    assert results(turn) == [tool_result("toolu_1", [text(said), text("deleted b")])] and DONE == ["b"]
+    turn = turn_of(QUESTION, decided=[decision_event(QUESTION, edit({"path": "Müll"}))])
+    said = 'A person changed the input before this ran, to: {"path": "Müll"}'
+    assert results(turn) == [tool_result("toolu_1", [text(said), text("deleted Müll")])] and DONE == ["Müll"]
 
 
-@pytest.mark.parametrize("changed", [{"path": 5}, {}, {"path": "b", "force": True}])
-def test_an_edit_is_checked_like_any_input(changed):
-    (result,) = results(turn_of(QUESTION, decided=[decision_event(QUESTION, edit(changed))]))
-    assert result["is_error"] and "a person changed its input, and the change does not fit" in result["content"]
-    assert DONE == []
+UNFIT = [
+    ({"path": 5}, '`path` must be a string, but the integer 5 came; send it in quotes: "5"'),
+    ({}, "`path` is required but missing; send a string"),
+    (
+        {"path": 5, "force": True},
+        '`path` must be a string, but the integer 5 came; send it in quotes: "5". '
+        "`force` is not a field of this object, allowed are `path`; leave it out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "why"), UNFIT)
+def test_an_edit_is_checked_like_any_input(changed, why):
+    given = results(turn_of(QUESTION, decided=[decision_event(QUESTION, edit(changed))]))
+    why = f"a person changed its input, and the change does not fit: {why}"
+    assert given == [refused("delete_file", why)] and DONE == []
+
+
+def open_on(day: str) -> str:
+    if day == "Monday":
+        raise ValueError("closed on Mondays")
+    return {"Tuesday": "open"}[day]
+
+
+@pytest.mark.parametrize(
+    ("when", "why"), [("Monday", "`when`: Value error, closed on Mondays"), ("Mayday", "KeyError: 'Mayday'")]
+)
+def test_an_edit_is_checked_by_the_functions_own_types_too(when, why):
+    @tool(needs_approval=True)
+    def pay(when: Annotated[str, AfterValidator(open_on)]) -> str:
+        DONE.append(when)
+        return "paid"
+
+    question = tool_use("toolu_1", "pay", {"when": "Tuesday"})
+    why = f"a person changed its input, and the change does not fit: {why}"
+    turn = turn_of(question, decided=[decision_event(question, edit({"when": when}))], tools=[pay])
+    assert results(turn) == [refused("pay", why)] and DONE == []
 
 
 def test_while_one_call_waits_none_of_its_turn_runs():
     other = tool_use("toolu_2", "read_file", {"path": "a"})
     assert list(turn_of(QUESTION, other, decided=[decision_event(QUESTION, wait())]).run(5)) == []
+
+
+def events_awaited(turn: Turn, limit: int, run_id: str | None) -> list[dict]:
+    async def main():
+        return [event async for event in turn.run_async(limit, run_id)]
+
+    return asyncio.run(main())
+
+
+def events_plain(turn: Turn, limit: int, run_id: str | None) -> list[dict]:
+    return list(turn.run(limit, run_id))
+
+
+@pytest.mark.parametrize("events_of", [events_plain, events_awaited])
+def test_a_turn_hands_on_how_many_calls_run_at_once_and_whose_they_are(events_of):
+    @tool(effect="read")
+    def who() -> str:
+        return str(current_call())
+
+    calls = [tool_use("toolu_1", "who", {}), tool_use("toolu_2", "who", {})]
+    together = events_of(turn_of(*calls, tools=[who]), 2, "run_7")
+    assert [event["event"] for event in together] == ["started", "started", "result", "result"]
+    alone = events_of(turn_of(*calls, tools=[who]), 1, "run_7")
+    assert [event["event"] for event in alone] == ["started", "result", "started", "result"]
+    assert [event["result"] for event in alone if event["event"] == "result"] == [
+        tool_result(id, str(CallContext(id, "run_7"))) for id in ("toolu_1", "toolu_2")
+    ]
 
 
 # A call that an earlier process had begun

@@ -177,7 +177,7 @@ def test_a_panel_of_one_run_shows_no_other(store, run_id):
     begin(store, B | {"id": "toolu_c"})
     panel = approval_panel(store, run_id)
     assert [call.tool_use_id for call in panel.pending] == ["toolu_a", "toolu_b"]
-    with pytest.raises(CourseKitError, match="There is no call 'toolu_c' here: toolu_a, toolu_b wait.$"):
+    with pytest.raises(CourseKitError, match="There is no call 'toolu_c' here; waiting: toolu_a, toolu_b.$"):
         panel.decide("toolu_c", allow())
     assert len(store.pending()) == 3
     store.decide(begin(store, A), "toolu_a", allow())
@@ -210,8 +210,8 @@ def test_without_resume_it_says_how_to_go_on(store):
     begin(store, A)
     panel = approval_panel(store)
     said = panel.decide("toolu_a", allow()).sentence
-    assert said == "Allowed: call 1, refund_order. This run is ready: take it up with resume_agent."
-    with pytest.raises(CourseKitError, match="^This panel cannot take a run up"):
+    assert said == "Allowed: call 1, refund_order. This run is ready: resume it with resume_agent."
+    with pytest.raises(CourseKitError, match="^This panel cannot resume a run"):
         panel.go_on()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_kit.contract.protocol import check_request
-from course_kit.mock.caching import CacheUse, PromptCache
+from course_kit.mock.caching import CacheUse, PromptCache, message_settings, pieces_of
 from course_kit.mock.prompt_changes import cache_miss_reason, change_between
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import search
@@ -78,6 +78,28 @@ def test_automatic_caching_marks_the_end() -> None:
     second = body("x" * 4000, [text("A.")], "B.", cache_control=MARK)
     sizes = [count_tokens(one) for one in (first, second)]
     assert usage(first, second) == [(0, 0, sizes[0]), (0, sizes[0], sizes[1] - sizes[0])]
+
+
+def test_automatic_caching_leaves_a_mark_at_the_end_as_it_is() -> None:
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    last = body([text(cache_control=MARK), text("Why?")], cache_control=hour)
+    assert [piece.keep for piece in pieces_of(last)] == ["5m", "1h"]
+    own = body([text(), text("Why?", cache_control=MARK)], cache_control=hour)
+    assert [piece.keep for piece in pieces_of(own)] == [None, "5m"]
+    assert PromptCache().use({**body(), "messages": []} | {"cache_control": MARK}) == CacheUse(0)
+
+
+def test_a_mark_or_a_picture_inside_a_result_counts() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    for parts, keep, pictures in [
+        ([text("4 C"), text("wet", cache_control=hour)], "1h", False),
+        ([picture, "no block"], None, True),
+        ("4 C", None, False),
+    ]:
+        sent = body("Weather?", calls(1), [{**results(1)[0], "content": parts}])
+        assert [piece.keep for piece in pieces_of(sent)] == [None, None, keep]
+        assert message_settings(sent)["images in the conversation"] is pictures
 
 
 def test_what_comes_after_the_last_mark_is_not_looked_up() -> None:
@@ -247,6 +269,20 @@ def test_the_cache_looks_back_over_twenty_positions(between: list[Any], found: b
     # A second mark between finds it.
     later["messages"][1]["content"][0] = {**later["messages"][1]["content"][0], "cache_control": MARK}
     assert times((0, first), (1, later))[1][0] == kept
+
+
+@pytest.mark.parametrize("part", ["tools", "system"])
+@pytest.mark.parametrize(("count", "found"), [(19, True), (20, False)])
+def test_tools_and_system_blocks_are_positions(part: str, count: int, found: bool) -> None:
+    blocks = [text(cache_control=MARK), *(text(f"{n}") for n in range(count))]
+    if part == "tools":
+        blocks = [tool(cache_control=MARK), *(tool(f"t{n}") for n in range(count))]
+    first = body(**{part: blocks})
+    later = body(**{part: [{**blocks[0], "cache_control": None}, *blocks[1:-1], {**blocks[-1], "cache_control": MARK}]})
+    later[part][0].pop("cache_control")
+    kept = times((0, first))[0][1]
+    _, (read, _, missed) = times((0, first), (1, later))
+    assert kept > 0 and (read, missed) == ((kept, None) if found else (0, "lookback"))
 
 
 def test_a_mark_looks_back_and_not_ahead() -> None:
@@ -483,7 +519,7 @@ def test_fr26_without_a_cache_it_says_what_it_would_cost() -> None:
     words = "the same tools in another order: `mu` stands where `alpha` stood; "
     missed = count_tokens(first)
     assert found == [
-        (2, "tools-reordered", f"{words}nothing is kept here; with a cache, {missed} tokens would be read anew")
+        (2, "tools-reordered", f"{words}nothing is kept here; with a cache, {missed} tokens would be read again")
     ]
 
 
@@ -553,7 +589,7 @@ def test_a_mark_that_was_forgotten_is_told() -> None:
     first = body([text(cache_control=MARK)])
     _, [(number, rule, words)] = run(first, grown(first, mark=None))
     assert (number, rule) == (2, "cache-unmarked")
-    assert words.startswith("no mark stands behind what was kept, so nothing looks for it: keep a `cache_control`; ")
+    assert words.startswith("there is no mark after what was kept, so nothing looks for it: keep a `cache_control`; ")
 
 
 def test_marks_that_never_keep_anything_are_told_once() -> None:

@@ -63,6 +63,7 @@ def test_cases_that_all_moved_alike_are_more_than_noise_from_six_on():
     eight = compare(run(cases(*[5] * 8)), run(cases(*[7] * 8)))
     assert (eight.is_noise, round(eight.difference, 2)) == (False, 0.2)
     assert [round(end, 2) for end in eight.interval] == [0.14, 0.26]
+    assert eight.sentence == ("pass^1 went from 0.50 to 0.70 on 8 cases, better by more than noise (+0.14 to +0.26).")
     assert [compare(run(cases(*[5] * n)), run(cases(*[7] * n))).is_noise for n in (4, 5, 6, 7)] == [
         True, True, False, False,
     ]  # fmt: skip
@@ -75,6 +76,13 @@ def test_fewer_than_six_cases_that_moved_are_noise_wherever_the_interval_lies():
     assert five.sentence.endswith(" Cases that moved: 5, and fewer than 6 cannot tell.")
     most_still = compare(run(cases(*[0] * 12)), run(cases(*[10] * 5, *[0] * 7)))
     assert (most_still.is_noise, most_still.interval.low > 0) == (True, True)
+
+
+def test_six_cases_that_moved_are_enough_to_ask_for_more_like_them():
+    six = compare(run(cases(*[5] * 6)), run(cases(9, 1, 9, 1, 9, 6)))
+    assert (six.is_noise, six.moved) == (True, 6)
+    assert six.sentence.endswith(f" For ±0.10 have about {six.cases_for(0.1)} cases like these.")
+    assert "cannot tell" not in six.sentence
 
 
 def test_how_many_cases_a_difference_needs_follows_from_how_these_differ():
@@ -109,7 +117,7 @@ def test_chance_alone_is_called_noise_in_most_comparisons():
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        pytest.param(run(cases(1, 2)), run(cases(1)), "Only one of the runs has the case 'c01'", id="other_cases"),
+        pytest.param(run(cases(1, 2, 3)), run(cases(1)), "Only one of the runs has the case 'c01'", id="other_cases"),
         pytest.param(run(cases(1)), run(cases(1), "e"), "Case 'c00' was changed .* baseline again", id="changed"),
         pytest.param(run({}), run({}), "no cases to compare", id="none"),
     ],

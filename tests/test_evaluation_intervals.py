@@ -97,13 +97,43 @@ def test_the_bootstrap_narrows_with_the_tasks():
 def test_an_interval_says_what_it_is():
     interval = Interval(0.25, 0.5, "bootstrap over 9 tasks")
     assert str(interval) == "0.25 to 0.50 (95%, bootstrap over 9 tasks)"
-    assert (0.25 in interval, 0.6 in interval, interval.width) == (True, False, 0.25)
+    assert [value in interval for value in (0.24, 0.25, 0.5, 0.51)] == [False, True, True, False]
+    assert interval.width == 0.25
+    assert str(wilson(1, 1)) == "0.21 to 1.00 (95%, Wilson over 1 task)"
+
+
+def test_wilson_stays_between_0_and_1_however_numbers_are_rounded():
+    assert max(wilson(number, number).high for number in range(1, 100)) == 1.0
+    assert min(wilson(0, number).low for number in range(1, 100)) == 0.0
+
+
+def test_the_bootstrap_has_known_values():
+    few = [0.0, 0.2, 0.7, 1.0, 1.0]
+    assert list(bootstrap([0.0, 1.0])) == [0.0, 1.0]
+    assert list(bootstrap(few)) == pytest.approx([0.08, 1.0])
+    assert list(bootstrap(few, resamples=11, confidence=0.5, seed=2)) == pytest.approx([0.52, 0.8])
+    assert list(bootstrap([n * n / 100 for n in range(10)], resamples=10_000)) == pytest.approx([0.099, 0.507])
+
+
+def test_the_options_of_the_bootstrap_are_handed_on():
+    counts = [(4, 4), (4, 3), (4, 1), (4, 2)]
+    options = {"confidence": 0.5, "resamples": 50, "seed": 7}
+    values = [pass_hat_k(n, c, 2) for n, c in counts]
+    assert pass_interval(counts, 2, **options) == bootstrap(values, **options)
+    assert pass_interval(counts, 4, confidence=0.5) == wilson(1, 4, 0.5)
 
 
 def test_how_many_tasks_a_margin_needs():
     assert [tasks_needed(margin) for margin in (0.2, 0.1, 0.05)] == [21, 93, 381]
     assert wilson(93 / 2, 93).width / 2 <= 0.1 < wilson(46, 92).width / 2
     assert tasks_needed(0.1, rate=0.9) < tasks_needed(0.1)
+    assert [tasks_needed(margin) for margin in (0.49, 0.4, 0.39, 0.3)] == [1, 3, 3, 7]
+
+
+@pytest.mark.parametrize("margin", [0, 0.5, 1])
+def test_a_margin_that_says_nothing_is_refused(margin):
+    with pytest.raises(ValueError, match=f"^margin is {margin}: give what you can live with"):
+        tasks_needed(margin)
 
 
 def test_how_many_trials_without_a_failure():

@@ -30,6 +30,19 @@ CALLS = (
 )
 
 
+def test_messages_as_the_sdk_gives_them():
+    from course_kit.mock.provider import MockProvider
+
+    client = MockProvider(SCRIPT[:1]).client()
+    question, definition = user("Where is it?"), look.definition()
+    reply = client.messages.create(model="claude-haiku-5-5", max_tokens=99, tools=[definition], messages=[question])
+    seen = observe([question, {"role": "assistant", "content": reply.content}], tools=[look])
+    assert [(made.tool, made.input, made.valid) for made in seen.calls] == [
+        ("look", {"order": 7}, True),
+        ("look", {"order": "x"}, False),
+    ]
+
+
 def scripted():
     """A function request -> message, which the loop takes for a client."""
     usage = {"input_tokens": 100, "cache_read_input_tokens": 10, "output_tokens": 5}

@@ -1,10 +1,13 @@
 """pass@k and pass^k: exact values, what always holds, and the curve that was published."""
 
+import ast
 import csv
 import json
+from collections import Counter
 from fractions import Fraction
 from itertools import product
 from math import comb
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +22,7 @@ from course_kit.evaluation.passk import (
     pass_hat_k,
 )
 
+LESSON = Path(__file__).resolve().parents[1] / "notebooks" / "src" / "10_evaluation.py"
 # Four trials each: A passed all, B two, C none.
 FR28 = {"A": (4, 4), "B": (4, 2), "C": (4, 0)}
 counts = st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n)))
@@ -52,7 +56,7 @@ def test_nine_of_ten_is_seventy_percent_at_three():
 
 def test_a_curve_ends_where_the_task_with_the_fewest_trials_does():
     assert pass_curve([(4, 4), (2, 1)]) == [0.75, 0.5]
-    assert pass_curve([(4, 4), (4, 2)], up_to=2) == [0.75, pytest.approx(7 / 12)]
+    assert pass_curve([(4, 4), (4, 2)])[:2] == [0.75, pytest.approx(7 / 12)]
     assert pass_curve([(3, 1)], pass_at_k) == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1.0]
 
 
@@ -142,6 +146,19 @@ def test_bad_counts_are_one_sentence(tasks, said):
 def test_a_rate_that_is_none_is_refused():
     with pytest.raises(ValueError, match="between 0 and 1"):
         expected_value(pass_hat_k, 4, 1.5, 2)
+    assert [expected_value(pass_hat_k, 4, rate, 2) for rate in (0, 1)] == [0, 1]
+
+
+@pytest.mark.parametrize("counts", [[(4, 2), (4, 2, 1)], [(4, 2), 3], {"A": (4, 2), "B": 4}])
+def test_counts_that_are_no_pairs_are_refused(counts):
+    said = "^Counts are pairs .n, c., one for each task: how many trials it had and how many passed.$"
+    with pytest.raises(ValueError, match=said):
+        over_tasks(counts, 2)
+
+
+def test_the_counts_may_come_from_a_generator():
+    assert pass_curve(pair for pair in FR28.values()) == pass_curve(FR28)
+    assert over_tasks((pair for pair in FR28.values()), 2) == over_tasks(FR28, 2)
 
 
 def test_the_published_curve_follows_from_the_trials(shared_data):
@@ -157,3 +174,51 @@ def test_the_published_curve_follows_from_the_trials(shared_data):
     rows = csv.DictReader((folder / "tau-bench-readme.csv").read_text(encoding="utf-8").splitlines())
     [row] = [r for r in rows if (r["domain"], r["model"], r["strategy"]) == ("airline", "gpt-4o", "tool-calling")]
     assert [round(float(row[f"pass_{k}"]), 2) for k in (1, 2, 3, 4)] == ours
+
+
+# What lesson 10 types from the same sources
+
+
+def written(name):
+    """The expression that lesson 10 gives a name."""
+    tree = ast.parse(LESSON.read_text(encoding="utf-8"))
+    [found] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name]
+    return found
+
+
+def rows_of(file):
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+
+
+def test_the_tasks_of_the_lesson_are_those_of_the_trials(shared_data):
+    passed = Counter()
+    for line in (shared_data / "taubench" / "trials.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        passed[record["task"]] += record["reward"]
+    counts = eval(compile(ast.Expression(written("AIRLINE")), str(LESSON), "eval"), {})
+    assert sorted(counts) == sorted((4, number) for number in passed.values())
+
+
+def test_the_curves_of_the_lesson_are_those_that_were_published(shared_data):
+    folder = shared_data / "taubench"
+    node = written("CURVES")
+    told = {
+        key.value: ast.literal_eval(value)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(value, ast.List)
+    }
+    readme = {
+        (row["domain"], row["model"]): [float(row[f"pass_{k}"]) for k in (1, 2, 3, 4)]
+        for row in rows_of(folder / "tau-bench-readme.csv")
+        if row["strategy"] == "tool-calling"
+    }
+    [opus] = [
+        [round(float(row[f"pass_{k}"]) / 100, 4) for k in (1, 2, 3, 4)]
+        for row in rows_of(folder / "tau2-leaderboard.csv")
+        if (row["domain"], row["model"], row["submission_date"][:7]) == ("airline", "Claude Opus 4.5", "2026-02")
+    ]
+    assert told == {
+        "Claude Opus 4.5, τ² airline, 2026": opus,
+        "Claude 3.5 Sonnet, retail, 2024": readme["retail", "claude-3-5-sonnet-20241022"],
+        "GPT-4o, airline, 2024": readme["airline", "gpt-4o"],
+    }

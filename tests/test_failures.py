@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import json
 import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,6 +98,7 @@ def raised_by(function) -> BaseException:
     ("error", "code"),
     [
         pytest.param(ToolError("NOT_FOUND", "no order 7"), "NOT_FOUND", id="its_own"),
+        pytest.param(ToolError("", "no order 7"), "EXCEPTION", id="its_own_is_empty"),
         pytest.param(KeyError("x"), "EXCEPTION", id="perhaps_the_input"),
         pytest.param(ConnectionError("reset"), "EXCEPTION", id="connection"),
         pytest.param(FileNotFoundError(2, "No such file", "a.txt"), "EXCEPTION", id="file"),
@@ -140,7 +142,19 @@ def test_a_name_that_is_not_there():
     assert unknown_tool("Add", {}, ["sub", "add"]) == (
         "There is no tool `Add`. Did you mean `add`? The tools are: add, sub."
     )
+    assert unknown_tool("multiply", {}, ["sub", "add"]) == "There is no tool `multiply`. The tools are: add, sub."
+    assert unknown_tool("Sub", {}, ["add", "sub"]) == (
+        "There is no tool `Sub`. Did you mean `sub`? The tools are: add, sub."
+    )
     assert unknown_tool("x", {"x": {}}, []) == "`x` has a definition here and no function, so nothing was run."
+
+
+@pytest.mark.parametrize(("number", "more"), [(50, ""), (51, " and 1 more")])
+def test_of_many_names_fifty_are_listed(number, more):
+    names = [f"t{index:02}" for index in range(number)]
+    assert unknown_tool("multiply", {}, names) == (
+        f"There is no tool `multiply`. The tools are: {', '.join(names[:50])}{more}."
+    )
 
 
 # Failing turns
@@ -218,7 +232,40 @@ def test_a_refused_key_is_known_by_its_status():
     assert [code_of(error) for error in (own, of_the_response)] == ["CREDENTIALS", "CREDENTIALS"]
 
 
-def test_what_is_no_text_that_failed_as_json_is_left_to_the_schema():
-    kept, named = {"INVALID_JSON": '{"a'}, {"properties": {"INVALID_JSON": {}}}
-    assert invalid_json(kept, {}) is not None
-    assert [invalid_json(*pair) for pair in ((kept, named), ({"a": 1}, {}), (" ", {}), ('{"a": 1}', {}))] == [None] * 4
+INSIDE = {"properties": {"INVALID_JSON": {}}}
+SENT_WRONG = [
+    pytest.param('{"ä', INSIDE, '{"ä', 'not valid JSON at line 1, column 2, near "{\\"ä', id="text"),
+    pytest.param(b'{"a', {}, '{"a', 'not valid JSON at line 1, column 2, near "{\\"a', id="bytes"),
+    pytest.param({"INVALID_JSON": '{"a'}, {}, '{"a', 'not valid JSON at line 1, column 2, near "{\\"a', id="kept"),
+    pytest.param({"INVALID_JSON": ""}, {}, "", 'not valid JSON at line 1, column 1, near "', id="kept_and_empty"),
+]
+ENDS = '": the text ends before the JSON is complete'
+SEND = "The tool was not run: send the whole input as one JSON object, with nothing around it."
+
+
+@pytest.mark.parametrize(("input", "schema", "text", "found"), SENT_WRONG)
+def test_an_input_that_came_as_text_and_is_no_json(input, schema, text, found):
+    said = invalid_json(input, schema)
+    assert json.loads(said) == {"INVALID_JSON": text, "problem": f"The input is {found}{ENDS}. {SEND}"}
+    assert "ä" in said or "ä" not in text
+
+
+def test_json_that_a_driver_kept_as_text_never_reaches_a_tool():
+    said = {"INVALID_JSON": "{}", "problem": f"The input is text, and was not taken for JSON. {SEND}"}
+    assert json.loads(invalid_json({"INVALID_JSON": "{}"}, {})) == said
+
+
+LEFT = [
+    pytest.param({"INVALID_JSON": '{"a'}, INSIDE, id="a_field_of_the_tool"),
+    pytest.param({"INVALID_JSON": '{"a', "b": 1}, {}, id="beside_another_field"),
+    pytest.param({"INVALID_JSON": 5}, {}, id="a_number_under_the_name"),
+    pytest.param(["INVALID_JSON"], {}, id="a_list"),
+    pytest.param({"a": 1}, {}, id="an_object"),
+    pytest.param(" ", {}, id="empty_text"),
+    pytest.param('{"a": 1}', {}, id="json_in_text"),
+]
+
+
+@pytest.mark.parametrize(("input", "schema"), LEFT)
+def test_what_is_no_text_that_failed_as_json_is_left_to_the_schema(input, schema):
+    assert invalid_json(input, schema) is None

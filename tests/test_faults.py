@@ -78,6 +78,11 @@ def test_retry_after_in_whole_seconds_and_in_milliseconds_when_fractional(retry_
     assert {name: value for name, value in answer.headers.items() if name.startswith("retry")} == headers
 
 
+def test_a_status_says_that_it_is_simulated():
+    answer = status(599).answer("req_01")
+    assert (answer.status, json.loads(answer.body)["error"]["message"]) == (599, "Simulated fault: status 599")
+
+
 def test_error_code_and_should_retry():
     answer = status(400, error_code="tool_name_conflict", should_retry=True).answer("req_01")
     assert json.loads(answer.body)["error"]["details"] == {"error_code": "tool_name_conflict"}
@@ -131,6 +136,17 @@ def test_max_tokens_cuts_a_turn_without_calls_in_its_last_text():
     assert max_tokens().on_message({**reply, "content": []})[0]["stop_reason"] == "max_tokens"
 
 
+def test_max_tokens_keeps_what_stands_ahead_of_the_cut_text_and_nothing_else_of_how_it_stopped():
+    thought = {"type": "thinking", "thinking": "", "signature": "eA=="}
+    first, last = {"type": "text", "text": "Well."}, {"type": "text", "text": "0123456789"}
+    stopped = {"stop_reason": "stop_sequence", "stop_sequence": "END", "stop_details": {"type": "refusal"}}
+    assert max_tokens(0.3).on_message({**REPLY, "content": [first, last, thought], **stopped}) == (
+        {**REPLY, "content": [first, {"type": "text", "text": "012"}], "stop_reason": "max_tokens"},
+        {},
+    )
+    assert max_tokens(1).on_message({**REPLY, **stopped})[0] == {**REPLY, "stop_reason": "max_tokens"}
+
+
 inputs = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -151,6 +167,11 @@ def test_refusal_names_its_category_and_keeps_the_calls():
     message, raw_inputs = refusal("cyber").on_message(REPLY)
     details = {"type": "refusal", "category": "cyber", "explanation": None}
     assert (message, raw_inputs) == ({**REPLY, "stop_reason": "refusal", "stop_details": details}, {})
+    unnamed = {"type": "refusal", "category": None, "explanation": None}
+    assert refusal().on_message({**REPLY, "stop_sequence": "END"}) == (
+        {**REPLY, "stop_reason": "refusal", "stop_details": unnamed},
+        {},
+    )
 
 
 # ── the bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,6 +193,7 @@ def test_cut_and_stall_keep_their_share_of_the_bytes(answer, fault, ending):
 
 def test_delay_adds_up():
     assert delay(1.5).on_answer(Answer(200, (), delay=1), False) == Answer(200, (), delay=2.5)
+    assert delay(0).on_answer(Answer(200, (), delay=1), False) == Answer(200, (), delay=1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 10**6])
@@ -192,13 +214,16 @@ def test_a_stream_that_ends_early_holds_whole_events_and_never_the_last(after):
     whole = events_in(STREAM)
     answer = end_early(after).on_answer(STREAM, True)
     assert events_in(answer) == whole[: int((len(whole) - 1) * after)]
+    assert answer.chunks == STREAM.chunks[: int((len(STREAM.chunks) - 1) * after)]
     assert (answer.ending, whole[-1]) == ("clean", {"type": "message_stop"})
 
 
 @pytest.mark.parametrize("after", [0, 0.5, 1])
 def test_an_answer_that_is_not_streamed_ends_inside_its_json(after):
+    answer = end_early(after).on_answer(JSON, False)
+    assert answer.chunks == (JSON.body[: int((len(JSON.body) - 1) * after)],)
     with pytest.raises(ValueError):
-        json.loads(end_early(after).on_answer(JSON, False).body)
+        json.loads(answer.body)
 
 
 def test_error_event_ends_the_stream():
@@ -217,6 +242,7 @@ def test_error_event_without_a_stream_is_the_status_of_its_type(type, code):
     answer = error_event(type=type).on_answer(JSON, False)
     assert (answer.status, json.loads(answer.body)["error"]["type"]) == (code, type)
     assert answer.headers["request-id"] == "req_01"
+    assert error_event(type=type).on_answer(Answer(200, ()), False).headers["request-id"] == ""
 
 
 # ── bad arguments ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,6 +252,9 @@ def test_error_event_without_a_stream_is_the_status_of_its_type(type, code):
     ("make", "says"),
     [
         (lambda: status(200), "status 200 is no error: give one from 400 to 599."),
+        (lambda: status(399), "status 399 is no error: give one from 400 to 599."),
+        (lambda: status(600), "status 600 is no error: give one from 400 to 599."),
+        (lambda: status(429, retry_after=float("inf")), "retry_after is inf: give the seconds to wait, 0 or more."),
         (lambda: status(429, retry_after=-1), "retry_after is -1: give the seconds to wait, 0 or more."),
         (lambda: status(429, retry_after=float("nan")), "retry_after is nan: give the seconds to wait, 0 or more."),
         (lambda: delay(-1), "delay is -1: give seconds, 0 or more."),
@@ -240,6 +269,10 @@ def test_error_event_without_a_stream_is_the_status_of_its_type(type, code):
         (lambda: seeded(1, 20, [cut()]), "rate is 20: give a share of the whole, from 0 to 1."),
         (
             lambda: seeded(1, 0.2, []),
+            "seeded(...) draws from `among`: give it at least one fault, such as [status(529)].",
+        ),
+        (
+            lambda: seeded(1, 0.2, [cut(), 529]),
             "seeded(...) draws from `among`: give it at least one fault, such as [status(529)].",
         ),
         (
@@ -280,6 +313,7 @@ def test_which_request_meets_which_fault(faults, first_four):
 
 def test_seeded_faults_depend_on_seed_and_number_alone():
     schedule = seeded(7, 0.3, among=[status(529), cut()])
+    assert check_faults(schedule) is schedule
     drawn = {number: fault_for(schedule, number) for number in range(1, 301)}
     assert drawn == {number: fault_for(schedule, number) for number in reversed(range(1, 301))}
     assert 60 < sum(fault is not None for fault in drawn.values()) < 120
@@ -297,6 +331,8 @@ def test_seeded_faults_depend_on_seed_and_number_alone():
         ("cut", "faults holds 'cut': give a fault such as status(529), a list or a dict of faults, or seeded(...)."),
         ({0: cut()}, "faults names request 0: the keys are request numbers, and the first is 1."),
         ({"1": cut()}, "faults names request '1': the keys are request numbers, and the first is 1."),
+        ({True: cut()}, "faults names request True: the keys are request numbers, and the first is 1."),
+        ({-1: cut(), 0: cut()}, "faults names request -1: the keys are request numbers, and the first is 1."),
     ],
 )
 def test_what_is_no_schedule_is_named(faults, says):
@@ -325,6 +361,13 @@ def test_a_crash_of_the_model_is_not_worth_a_retry():
     }
 
 
+def test_a_half_is_the_share_that_nobody_named():
+    assert [make() for make in (cut, stall, end_early, max_tokens, error_event)] == [
+        *(make(0.5) for make in (cut, stall, end_early, max_tokens)),
+        error_event(0.5, "overloaded_error"),
+    ]
+
+
 def test_a_fault_without_a_kind_changes_nothing():
-    assert Fault().on_message(REPLY) == (REPLY, {})
+    assert (Fault().answer("req_01"), Fault().on_search(), Fault().on_message(REPLY)) == (None, None, (REPLY, {}))
     assert Fault().on_answer(STREAM, True) is STREAM

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from course_kit.harness.masking import Masker, is_card, is_iban, mask
+from course_kit.harness.masking import Masker, is_card, is_iban, is_phone, mask
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,13 @@ def test_what_is_masked_can_be_written():
 
 
 @pytest.mark.parametrize(
-    ("number", "right"), [("4111111111111111", True), ("4111111111111112", False), ("0" * 16, False)]
+    ("number", "right"),
+    [
+        *(("4111111111111111", True), ("4111111111111112", False), ("0" * 16, False)),
+        # the right check digit, and 12, 13, 19 and 20 digits
+        *(("412345678905", False), ("4123456789011", True)),
+        *(("4123456789012345677", True), ("41234567890123456787", False)),
+    ],
 )
 def test_check_digit_of_cards(number, right):
     assert is_card(number) is right
@@ -128,6 +134,33 @@ def test_check_digit_of_cards(number, right):
 
 def test_check_digits_of_accounts():
     assert is_iban("NO93 8601 1117 947") and not is_iban("NO93 8601 1117 948")
+    assert is_iban("CZ65 0800 0000 1920 0014 5399"), "the last letter counts as 35"
+    # the right check digits, and 14, 15, 34 and 35 characters
+    lengths = ["NO561234567890", "NO2812345678901", "NO64123456789012345678901234567890"]
+    lengths += ["NO111234567890123456789012345678901"]
+    assert [is_iban(account) for account in lengths] == [False, True, True, False]
+
+
+def test_a_telephone_number_has_eight_to_fifteen_digits_and_is_no_date():
+    lengths = ["+471234 5", "+471234 56", "+471234567890 123", "+471234567890 1234"]
+    assert [is_phone(number) for number in lengths] == [False, True, True, False]
+    assert [mask(f"on {number}") for number in ("05-09 2026", "05-09-20261")] == ["on 05-09 2026", "on [phone 1]"]
+
+
+def test_a_secret_field_without_a_secret_stays():
+    empty = {"password": "", "token": None, "pin": [], "cvv": False}
+    assert mask(empty) == empty
+
+
+def test_a_card_may_be_a_whole_number_of_thirteen_digits():
+    assert mask([412345678905, 4123456789011, True]) == [412345678905, "[card 1]", True]
+
+
+def test_what_stands_in_a_list_comes_back_too():
+    masker = Masker()
+    masked = masker.mask(["ada@example.org", {"to": ["bo@example.org"]}])
+    assert masked == ["[email 1]", {"to": ["[email 2]"]}]
+    assert masker.restore(masked) == ["ada@example.org", {"to": ["bo@example.org"]}]
 
 
 def test_long_text_is_quick():

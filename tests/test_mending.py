@@ -20,6 +20,7 @@ from course_kit.contract.messages import (
 from course_kit.contract.models import DEFAULT_MODEL
 from course_kit.contract.protocol import check_request
 from course_kit.harness.mending import LOST, repair_messages, trim_messages
+from course_kit.mock.provider import MockProvider
 
 WEATHER = {"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 
@@ -222,3 +223,16 @@ def test_whatever_is_done_to_a_history_it_is_legal_afterwards(messages, seed):
     repaired = repair_messages(mangled)
     assert legal_to_go_on(repaired) == []
     assert repair_messages(repaired) == repaired
+
+
+def test_a_history_kept_as_the_sdk_gives_it():
+    """`{"role": "assistant", "content": reply.content}`, as most programs keep it."""
+    question = user("Weather in Oslo and in Lima?")
+    client = MockProvider([[call("A"), call("B", "Lima")]]).client()
+    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=99, tools=[WEATHER], messages=[question])
+    history = [question, {"role": "assistant", "content": reply.content}]
+    plain = [question, assistant([block.model_dump(exclude_unset=True) for block in reply.content])]
+    results = user([tool_result(block.id, "4 C") for block in reply.content])
+    assert repair_messages(history) == repair_messages(plain)
+    assert trim_messages([*history, results], 3) == [*history, results]
+    assert trim_messages([*history, results, assistant("4 C."), user("Thanks.")], 1) == [user("Thanks.")]

@@ -1,8 +1,11 @@
 """The mock's batches, through the real SDK client: their life, their results, and what is refused."""
 
+import json
+
 import anthropic
 import pytest
 
+from course_kit.mock import batches
 from course_kit.mock.batches import is_batch_address
 from course_kit.mock.provider import MockProvider
 
@@ -72,15 +75,52 @@ def test_a_batch_is_canceled_deleted_and_listed():
         batches.cancel(second.id)
 
 
+def pages(provider, query=""):
+    headers = {"anthropic-version": "2026-10-21", "x-api-key": "k"}
+    answer = provider.handle("GET", f"/v1/messages/batches{query}", headers, b"")
+    return answer.status, json.loads(answer.body)
+
+
+@pytest.mark.parametrize("limit", ["0", "1001", "-1", "2.5", "x"])
+def test_a_page_holds_1_to_1000(limit):
+    status, said = pages(echo(), f"?limit={limit}")
+    assert status == 400
+    assert said["error"] == {
+        "type": "invalid_request_error",
+        "message": "limit: Input should be a whole number from 1 to 1000",
+    }
+
+
+def test_a_page_says_where_it_begins_and_ends():
+    provider = echo()
+    assert pages(provider) == (200, {"data": [], "has_more": False, "first_id": None, "last_id": None})
+    create = provider.client().messages.batches.create
+    ids = [create(requests=[entry(f"n{number}")]).id for number in range(21)][::-1]
+    _, first = pages(provider)
+    assert ([one["id"] for one in first["data"]], first["first_id"], first["last_id"]) == (ids[:20], ids[0], ids[19])
+    assert first["has_more"] is True
+    _, second = pages(provider, f"?after_id={ids[19]}")
+    assert ([one["id"] for one in second["data"]], second["has_more"]) == (ids[20:], False)
+    for limit in (21, 1000):
+        assert pages(provider, f"?limit={limit}")[1]["has_more"] is False
+
+
 @pytest.mark.parametrize(
     ("requests", "said"),
     [
+        pytest.param(None, "requests: Field required", id="nothing"),
+        pytest.param({"a": 1}, "requests: Input should be a list of 1 to 100000", id="no_list"),
+        pytest.param(["a"], "requests.0.custom_id: Field required", id="no_object"),
+        pytest.param([{"custom_id": 1, "params": {}}], "requests.0.custom_id: Field required", id="a_number_as_id"),
+        pytest.param([entry("a"), {"custom_id": "b", "params": []}], "requests.1.params: Field required", id="a_list"),
+        pytest.param([entry("")], "requests.0.custom_id: String should match", id="empty_id"),
         pytest.param([], "requests: Input should be a list of 1 to 100000", id="none"),
         pytest.param([{"params": {}}], "requests.0.custom_id: Field required", id="no_custom_id"),
         pytest.param([{"custom_id": "a"}], "requests.0.params: Field required", id="no_params"),
         pytest.param([entry("a"), entry("a b")], "requests.1.custom_id: String should match", id="space_in_id"),
         pytest.param([entry("a" * 65)], "requests.0.custom_id: String should match", id="long_id"),
         pytest.param([entry("a"), entry("b"), entry("a")], "custom_id must be unique, and 'a' stands 2", id="twice"),
+        pytest.param([entry(id) for id in "babab"], "custom_id must be unique, and 'b' stands 3 times", id="two_twice"),
     ],
 )
 def test_what_is_no_batch_is_refused(requests, said):
@@ -88,6 +128,30 @@ def test_what_is_no_batch_is_refused(requests, said):
     with pytest.raises(anthropic.BadRequestError, match=said):
         provider.client().messages.batches.create(requests=requests)
     assert provider.requests[-1].violation.status == 400
+
+
+def test_a_batch_holds_as_many_as_are_allowed(monkeypatch):
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 2)
+    create = echo().client().messages.batches.create
+    assert counts(create(requests=[entry("a"), entry("b")])) == {"processing": 2}
+    with pytest.raises(anthropic.BadRequestError, match="requests: Input should be a list of 1 to 2 requests"):
+        create(requests=[entry("a"), entry("b"), entry("c")])
+
+
+@pytest.mark.parametrize(
+    ("host", "begins"),
+    [
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("localhost", "http://localhost/v1"),
+        ("mock.example:443", "https://mock.example:443/v1"),
+    ],
+)
+def test_results_lie_where_the_request_was_sent(host, begins):
+    provider = echo()
+    made = provider.client().messages.batches.create(requests=[entry("a")])
+    headers = {"anthropic-version": "2026-10-21", "x-api-key": "k", "host": host}
+    answer = provider.handle("GET", f"/v1/messages/batches/{made.id}", headers, b"")
+    assert json.loads(answer.body)["results_url"] == f"{begins}/messages/batches/{made.id}/results"
 
 
 def test_results_wait_for_the_end():

@@ -10,7 +10,7 @@ import pytest
 from course_kit.contract.examples import ASK, NO_FORCING, RESULT, TEXT, WEATHER, assistant, body, user
 from course_kit.contract.protocol import RULES
 from course_kit.contract.transport import TRANSPORT_RULES
-from course_kit.mock import faults
+from course_kit.mock import faults, report
 from course_kit.mock.memory import MEMORY_RULES
 from course_kit.mock.provider import Exchange, MockProvider
 from course_kit.mock.report import Finding, lesson_of, report_on
@@ -59,7 +59,7 @@ def in_order(calls: list[Any]) -> list[Any]:
 def test_a_good_run_has_nothing_to_mend() -> None:
     provider = round_trip(in_order)
     assert provider.report().findings == ()
-    assert provider.report() and str(provider.report()) == repr(provider.report()) == "2 requests, nothing to mend."
+    assert provider.report() and str(provider.report()) == repr(provider.report()) == "2 requests, nothing to fix."
 
 
 # name → (the run that has it, the twin that has not, its rules, the request it names, its lesson)
@@ -176,6 +176,16 @@ def test_a_run_that_has_it_and_a_twin_that_has_not(name: str) -> None:
     assert has_it_not().report().findings == ()
 
 
+def test_findings_of_one_rule_stand_in_the_order_of_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_order = [Finding(number, rule, words, "01") for number in (1, 2) for rule in "ab" for words in "abcdef"]
+    monkeypatch.setattr(report, "JUDGES", [lambda exchanges: in_order[::-1]])
+    assert list(report_on([]).findings) == in_order
+
+
+def test_a_text_in_a_message_of_its_own_does_not_split_the_results() -> None:
+    assert rules(round_trip(lambda calls: [*in_order(calls), user(TEXT)])) == ["text-after-results"]
+
+
 def test_a_finding_is_told_once_though_the_history_goes_on() -> None:
     provider = MockProvider([OSLO, "Cold.", "Yes."], faults={1: faults.refusal()})
     content = post(provider, body())["content"]
@@ -216,14 +226,34 @@ def test_a_refused_request_repeated_unchanged() -> None:
         [(b"{", {}), (b"[", {})],
         [(body(), {"x-api-key": ""}), (body(), {})],
         [(body(temperature=1), {}), (body(temperature=1), {"anthropic-version": "2023-06-01"})],
+        [(body(foo=1), {"anthropic-beta": "files-api-2025-04-14"}), (body(foo=1), {})],
     ],
-    ids=["another_body", "two_that_cannot_be_read", "another_key", "another_version"],
+    ids=["another_body", "two_that_cannot_be_read", "another_key", "another_version", "another_beta"],
 )
 def test_what_is_no_repetition(requests: list[Any]) -> None:
     provider = MockProvider(lambda request: "Hi.")
     for request, headers in requests:
         post(provider, request, **headers)
     assert provider.requests[0].violation and "repeated-refusal" not in rules(provider)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "rule"),
+    [("POST", body(model="x"), "model-known"), ("GET", body(), "method-fits")],
+    ids=["404", "405"],
+)
+def test_what_is_not_there_is_not_there_the_second_time(method: str, request_: Any, rule: str) -> None:
+    provider = MockProvider([])
+    for _ in range(2):
+        provider.handle(method, "/v1/messages", HEADERS, json.dumps(request_).encode())
+    assert [(f.request, f.rule) for f in provider.report().findings] == [(1, rule), (2, rule), (2, "repeated-refusal")]
+
+
+def test_keys_in_another_order_are_a_repetition() -> None:
+    provider = MockProvider([])
+    post(provider, body(foo=1))
+    post(provider, dict(reversed(body(foo=1).items())))
+    assert rules(provider) == ["unknown-field", "repeated-refusal", "unknown-field"]
 
 
 def test_a_body_that_cannot_be_read_may_be_repeated_too() -> None:
@@ -266,15 +296,31 @@ def test_a_client_that_does_not_wait() -> None:
 
 @pytest.mark.parametrize(
     ("later", "rule"),
-    [(0.0, "retry-after-ignored"), (4.8, "retry-after-ignored"), (4.95, None), (9.0, None)],
+    [(0.0, "retry-after-ignored"), (4.8, "retry-after-ignored"), (4.9, None), (4.95, None), (9.0, None)],
 )
 def test_how_long_is_long_enough(later: float, rule: str | None) -> None:
+    assert [finding.rule for finding in report_on(after(429, later)).findings] == ([rule] if rule else [])
+
+
+def after(status: int, later: float, retry_after: float | None = 5.0) -> list[Exchange]:
+    """Two equal requests, the first of them answered with this status."""
     first, second = (
         Exchange(number, "req", "POST", "/v1/messages", {}, b"{}", at, "digest")
         for number, at in ((1, 0.0), (2, later))
     )
-    first.status, first.retry_after = 429, 5.0
-    assert [finding.rule for finding in report_on([first, second]).findings] == ([rule] if rule else [])
+    first.status, first.retry_after = status, retry_after
+    return [first, second]
+
+
+@pytest.mark.parametrize(("later", "waited"), [(4.8, "4.8"), (1.25, "1.2"), (-3.0, "0.0")])
+def test_how_long_it_waited_is_told(later: float, waited: str) -> None:
+    words = f"came after {waited} s, though `retry-after` asked for 5 s"
+    for status in (429, 529):
+        assert report_on(after(status, later)).findings == (Finding(2, "retry-after-ignored", words, "09"),)
+
+
+def test_only_who_is_told_to_wait_must_wait() -> None:
+    assert report_on(after(503, 0.0)).findings == report_on(after(429, 0.0, None)).findings == ()
 
 
 def test_another_request_need_not_wait() -> None:
@@ -307,9 +353,9 @@ def test_a_request_that_cannot_be_read_is_only_refused(request_: dict[str, Any])
         post(provider, one)
     if "messages" in odd and odd["messages"] == [ASK]:
         post(provider, {**odd, "messages": [ASK, assistant(TEXT), ASK]})
-    report = provider.report()
-    assert report.requests >= 4 and 1 not in {finding.request for finding in report.findings}
-    assert str(report)
+    told = provider.report()
+    assert told.requests >= 4 and 1 not in {finding.request for finding in told.findings}
+    assert str(told)
 
 
 def test_every_rule_is_explained_by_a_lesson() -> None:
@@ -318,6 +364,11 @@ def test_every_rule_is_explained_by_a_lesson() -> None:
     for id, lesson in (
         ("calls-answered-at-once", "01"),
         ("tool-schema-root", "02"),
+        ("tool-name", "02"),
+        ("input-examples-fit", "02"),
+        ("format-without-prefill", "03"),
+        ("tool-reference-known", "07"),
+        ("search-tool-name", "07"),
         ("property-keys", "02"),
         ("strict-open-object", "03"),
         ("error-result-says-something", "04"),
@@ -337,6 +388,6 @@ def test_a_report_shows_each_finding_in_a_line() -> None:
     post(provider, body(foo=1))
     assert provider.report().findings == (Finding(1, "unknown-field", "foo: Extra inputs are not permitted", "01"),)
     assert str(provider.report()).splitlines() == [
-        "1 request, 1 to mend:",
+        "1 request, 1 to fix:",
         "  request 1  unknown-field: foo: Extra inputs are not permitted (lesson 01)",
     ]

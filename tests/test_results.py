@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from course_kit.contract.messages import text
 from course_kit.errors import ToolError
 from course_kit.harness.results import NO_MESSAGE, NO_OUTPUT, cut_text, encode_result, envelope, error_text, text_only
 from course_kit.harness.summaries import summary_of_rows, summary_of_text
@@ -69,6 +70,8 @@ class Hostile:
         pytest.param('{"a": 1}', '{"a": 1}', id="text_that_is_json"),
         pytest.param("café ✅ 🧪", "café ✅ 🧪", id="letters_are_not_escaped"),
         pytest.param(b"total 0\n", "total 0\n", id="bytes_that_are_text"),
+        pytest.param(bytearray(b"total 0\n"), "total 0\n", id="a_bytearray_that_is_text"),
+        pytest.param(memoryview(b"total 0\n"), "total 0\n", id="a_memoryview_that_is_text"),
         pytest.param(Word.YES, "yes", id="an_enum_that_is_text"),
     ],
 )
@@ -106,6 +109,8 @@ def test_data_that_has_a_type_is_not_taken_for_a_block():
     assert strict(encode_result(rows)) == rows
     assert strict(encode_result([{"type": "text", "text": 5}])) == [{"type": "text", "text": 5}]
     assert strict(encode_result([{"type": "text", "text": "a"}, 1])) == [{"type": "text", "text": "a"}, 1]
+    assert strict(encode_result([{"type": "order", "id": 3}])) == [{"type": "order", "id": 3}]
+    assert encode_result(({"type": "text", "text": "a"},)) == [{"type": "text", "text": "a"}]
 
 
 def test_references_to_tools_stand_alone():
@@ -120,6 +125,9 @@ def test_the_text_of_blocks_shares_the_budget():
     )
     assert (short, first) == ({"type": "text", "text": "short"}, image)
     assert len(last["text"]) == 495
+    one, two = encode_result([{"type": "text", "text": "x" * 400, "citations": []}, text("y" * 400)], budget=300)
+    assert [len(one["text"]), len(two["text"])] == [150, 150]
+    assert (one, two) == ({"type": "text", "text": one["text"], "citations": []}, text(two["text"]))
 
 
 # Values
@@ -261,7 +269,7 @@ def test_fr19_a_traceback_keeps_its_first_and_its_last_line():
     assert len(head) + int(number) + len(tail) == len(text)
     assert text.startswith(head) and text.endswith(tail)
     assert set(cut.splitlines()) - set(lines) == {"", f"[… {number} characters left out …]"}, "whole lines only"
-    assert error_text(text, limit=1_000) == cut
+    assert error_text(text) == encode_result(text, budget=2_000)
 
 
 def test_fr19_a_long_last_line_stays_whole():
@@ -337,12 +345,42 @@ def test_rows_are_summarised_before_they_are_cut():
 
 def test_rows_that_fit_have_no_summary():
     assert strict(encode_result(ROWS[:3])) == ROWS[:3]
+    written = encode_result(ROWS[:9])
+    assert encode_result(ROWS[:9], budget=len(written)) == written
+    assert strict(encode_result(ROWS[:9], budget=len(written) - 1))["returned"] == 4
+
+
+def test_only_two_rows_or_more_have_a_summary():
+    [one] = strict(encode_result([{"a": "x" * 700}], budget=450))["items"]
+    assert list(one) == ["a"]
+    two = strict(encode_result([{"n": 1, "a": "x" * 300}, {"n": 2, "a": "y" * 300}], budget=450))
+    assert two["summary"]["n"] == {"min": 1, "max": 2, "sum": 3}
+    mixed = [{"a": "x" * 300}, 5, {"a": "y" * 300}]
+    assert strict(encode_result(mixed, budget=450)) == {
+        "total": 3,
+        "returned": 2,
+        "truncated": True,
+        "items": mixed[:2],
+    }
+
+
+def test_a_dict_that_is_no_page_and_no_envelope_is_shared_out():
+    for value in ({"orders": ROWS[:50]}, {"ok": True, "data": ROWS[:50], "meta": None}):
+        cut = strict(encode_result(value, budget=500))
+        name = "orders" if "orders" in value else "data"
+        shown = cut[name]["returned"]
+        assert cut == {
+            **value,
+            name: {"total": 50, "returned": shown, "truncated": True, "items": ROWS[:shown]},
+        }
+        assert shown > 2
 
 
 def test_a_summary_gives_way_to_rows_where_there_is_little_room():
     cut = strict(encode_result(ROWS, budget=450))
     assert list(cut["summary"]) == ["id", "status", "cents"] and cut["items"]
-    assert "summary" not in strict(encode_result(ROWS, budget=390))
+    assert "summary" in strict(encode_result(ROWS[:60], budget=400))
+    assert "summary" not in strict(encode_result(ROWS, budget=399))
 
 
 def test_rows_with_gaps():
@@ -396,6 +434,53 @@ def test_whatever_is_cut_beside_a_cursor_takes_the_cursor_with_it(page):
     counts = cut.get("meta", cut)
     assert "next_cursor" not in counts
     assert (counts["truncated"], counts["rest"][-16:]) == (True, "a smaller limit.")
+
+
+def test_a_page_whose_list_would_fit_alone_is_cut_at_its_list():
+    page = {"orders": ROWS[:4], "note": "word " * 40, "next_cursor": "4"}
+    assert strict(encode_result(page, budget=500)) == {
+        "total": 4,
+        "note": page["note"],
+        "returned": 1,
+        "truncated": True,
+        "rest": "Not all of this page fits: ask for it again, with the same cursor (or none) and limit 1.",
+        "orders": ROWS[:1],
+    }
+
+
+SMALLER = "Not all of this page fits: ask for it again, with the same cursor (or none) and a smaller limit."
+
+
+def test_beside_what_is_cut_the_counts_stay():
+    paged = strict(encode_result(envelope({"text": "word " * 400}, total=9, next_cursor="50"), budget=900))
+    assert list(paged) == ["ok", "data", "meta"]
+    assert paged["meta"] == {"total": 9, "truncated": True, "rest": SMALLER}
+    plainly = envelope({"text": "word " * 400}, total=9)
+    cut = strict(encode_result(plainly, budget=900))
+    assert cut == {**plainly, "data": {"text": cut["data"]["text"]}} and "characters left out" in cut["data"]["text"]
+
+
+def test_a_page_whose_list_is_no_list_or_holds_nothing_is_asked_for_with_a_smaller_limit():
+    by_name = {f"k{n}": "x" * 40 for n in range(20)}
+    assert strict(encode_result({"orders": by_name, "total": 20, "next_cursor": "x"}, budget=400)) == {
+        "orders": {
+            "total": 20,
+            "returned": 3,
+            "truncated": True,
+            "items": {name: by_name[name] for name in ("k0", "k1", "k2")},
+        },
+        "total": 20,
+        "truncated": True,
+        "rest": SMALLER,
+    }
+    too_long = {"orders": [{"a": "x" * 300}] * 5, "total": 5, "next_cursor": "5"}
+    assert "limit 0" not in encode_result(too_long, budget=240)
+    assert strict(encode_result(too_long, budget=200)) == {
+        "total": 4,
+        "returned": 1,
+        "truncated": True,
+        "items": {"orders": {"total": 5, "returned": 0, "truncated": True, "items": []}},
+    }
 
 
 def test_the_last_page_cut_once_more_is_truncated():
@@ -464,6 +549,9 @@ def test_the_envelope_of_a_failure_says_why():
             "took_ms": 3,
         },
     }
+    for hint in (None, ""):
+        busy = ToolError("BUSY", "Later.", retryable=True, hint=hint)
+        assert envelope(busy)["meta"] == {"code": "BUSY", "message": "Later.", "retryable": True}
     assert envelope({"a": 1}) == {"ok": True, "data": {"a": 1}, "meta": {}}
 
 
@@ -587,6 +675,21 @@ def test_a_budget_that_holds_nothing_is_refused():
         ),
         pytest.param(ExceptionGroup("g", [ValueError("a"), KeyError("b")]), "ValueError: a; KeyError: 'b'", id="group"),
         pytest.param(
+            ExceptionGroup("g", [ValueError(letter) for letter in "abcd"]),
+            "ValueError: a; ValueError: b; ValueError: c",
+            id="three_of_a_group",
+        ),
+        pytest.param(
+            FileNotFoundError(2, "No such file or directory"),
+            "FileNotFoundError: [Errno 2] No such file or directory",
+            id="no_file_named",
+        ),
+        pytest.param(
+            FileNotFoundError(2, "", "/home/ada/a.txt"),
+            "FileNotFoundError: [Errno 2] : '…/a.txt'",
+            id="no_words",
+        ),
+        pytest.param(
             ToolError("NOT_FOUND", "There is no order 7.", hint="Use search_orders."),
             "NOT_FOUND: There is no order 7.\nHint: Use search_orders.\nRetryable: no, the same call will fail again.",
             id="tool_error",
@@ -605,7 +708,8 @@ def test_what_the_model_reads_about_a_failure(error, text):
 def test_a_long_message_is_cut_and_keeps_its_hint():
     assert len(error_text(ValueError("x" * 100_000))) == 500
     text = error_text(ToolError("TOO_LONG", "x" * 100_000, hint="Use `limit`."))
-    assert len(text) <= 2_000 and "\nHint: Use `limit`.\n" in text
+    assert 1_990 < len(text) <= 2_000 and "\nHint: Use `limit`.\n" in text
+    assert (len(error_text("x" * 5_000)), len(encode_result("x" * 90_000))) == (2_000, 30_000)
 
 
 def test_an_error_that_cannot_be_printed():

@@ -1,16 +1,18 @@
 """A run outlives its process: killed anywhere, taken up again, and nothing is done twice or without its approval."""
 
+import asyncio
 import os
 import random
 import signal
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from course_kit.contract.messages import content_blocks, text, text_of, tool_use, tool_use_blocks, user
+from course_kit.contract.messages import content_blocks, text, text_of, tool_result, tool_use, tool_use_blocks, user
 from course_kit.contract.protocol import check_request
-from course_kit.harness.agent import resume_agent, run_agent
+from course_kit.harness.agent import resume_agent, resume_agent_async, run_agent, run_agent_async
 from course_kit.harness.approval import decide_later
 from course_kit.harness.decisions import allow, deny, edit
 from course_kit.harness.loop import Run
@@ -124,6 +126,8 @@ def test_a_run_waits_and_goes_on_with_the_decision(world):
     assert waiting.stopped == "awaiting_approval" and world.lines("refunds") == []
     (question,) = waiting.waiting
     assert (question["name"], question["input"]) == ("refund", {"order": "ORD-20260917", "cents": 1999})
+    said = "Not run yet: a person has to decide about this turn first."
+    assert waiting.messages[-1] == user([tool_result(f"toolu_1_{i}", said, is_error=True) for i in range(2)])
     assert_sound(waiting)
     (pending,) = world.store.pending()
     assert (pending.run_id, pending.tool_use_id, pending.input) == (waiting.run_id, question["id"], question["input"])
@@ -136,6 +140,23 @@ def test_a_run_waits_and_goes_on_with_the_decision(world):
     assert_sound(run)
 
 
+def test_an_awaited_run_waits_and_goes_on_likewise(world):
+    async def answered(request):
+        return model(request)
+
+    tools, store = world.tools(), world.store
+    waiting = asyncio.run(
+        run_agent_async(answered, messages=QUESTION, tools=tools, approver=decide_later(), store=store)
+    )
+    assert waiting.stopped == "awaiting_approval" and world.lines("refunds") == []
+    store.decide(waiting.run_id, waiting.waiting[0]["id"], allow())
+    run = asyncio.run(resume_agent_async(answered, store, waiting.run_id, tools=tools))
+    assert (run.stopped, run.text, world.lines("refunds")) == ("end_turn", "Done.", ["ORD-20260917 1999"])
+    again = asyncio.run(resume_agent_async(answered, store, waiting.run_id, tools=tools))
+    assert again.trace.events == run.trace.events
+    assert_sound(run)
+
+
 def test_a_run_that_has_ended_is_returned_as_it_is(world):
     waiting = world.go_on()
     world.store.decide(waiting.run_id, waiting.waiting[0]["id"], allow())
@@ -145,6 +166,13 @@ def test_a_run_that_has_ended_is_returned_as_it_is(world):
     assert world.lines("refunds") == ["ORD-20260917 1999"]
 
 
+def test_a_run_that_ended_at_a_limit_is_over_too(world):
+    run = world.go_on(max_calls=1)
+    again = world.go_on()
+    assert (run.stopped, world.lines("refunds")) == ("max_calls", [])
+    assert (again.messages, again.stopped, again.trace.events) == (run.messages, "max_calls", run.trace.events)
+
+
 def test_a_denial_reaches_the_model_with_its_reason(world):
     waiting = world.go_on()
     world.store.decide(waiting.run_id, waiting.waiting[0]["id"], deny("The cup is not ours"))
@@ -152,6 +180,22 @@ def test_a_denial_reaches_the_model_with_its_reason(world):
     assert "The cup is not ours" in run.text and world.lines("refunds") == []
     with pytest.raises(AlreadyDecided):
         world.store.decide(waiting.run_id, waiting.waiting[0]["id"], allow())
+
+
+def test_a_question_whose_time_is_up_is_a_denial(world):
+    now = datetime(2026, 9, 20, 9, 0, tzinfo=UTC)
+    world.store = RunStore(world.folder / "runs.sqlite3", clock=lambda: now)
+    waiting = world.go_on(approver=decide_later(60))
+    now += timedelta(seconds=59)
+    assert world.go_on(approver=decide_later(60)).stopped == "awaiting_approval", "nor does asking again give more time"
+    now += timedelta(seconds=1)
+    run = world.go_on(approver=decide_later(60))
+    assert (run.stopped, run.waiting, world.lines("refunds")) == ("end_turn", [], [])
+    assert "it was refused: nobody answered in time. Nothing was done." in run.text
+    assert [row["event"] for row in world.store.audit()] == ["asked", "expired"]
+    with pytest.raises(AlreadyDecided):
+        world.store.decide(waiting.run_id, waiting.waiting[0]["id"], allow())
+    assert_sound(run)
 
 
 def test_an_edit_is_what_runs(world):
@@ -168,6 +212,17 @@ def test_a_decision_taken_at_once_is_in_the_log_too(world):
         ("asked", "refund"),
         ("decided", "refund"),
         ("used", "refund"),
+    ]
+
+
+def test_an_edit_that_was_decided_at_once_is_what_runs_and_what_the_log_says(world):
+    less = {"order": "ORD-20260917", "cents": 999}
+    run = run_agent(model, messages=QUESTION, tools=world.tools(), approver=lambda call: edit(less), store=world.store)
+    assert (run.stopped, world.lines("refunds")) == ("end_turn", ["ORD-20260917 999"])
+    assert [(row["event"], row["input"], row["decision"], row["by"]) for row in world.store.audit()] == [
+        ("asked", {"order": "ORD-20260917", "cents": 1999}, None, ""),
+        ("decided", less, {"verdict": "edit", "input": less}, "the approver"),
+        ("used", less, None, ""),
     ]
 
 

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -47,7 +48,7 @@ def test_a_failure_passes_or_not(error, again):
     assert passes(error) is again
 
 
-# The tool's layer
+# The tool's level
 
 
 class Flaky:
@@ -130,7 +131,7 @@ def test_fr23_the_last_word_of_a_write_says_whether_it_may_have_taken_effect(err
 
 
 @forms
-def test_a_layer_above_does_not_make_the_call_again(form):
+def test_a_level_above_does_not_make_the_call_again(form):
     inner = Flaky(*[TimeoutError("slow")] * 9)
     below = repeated(inner.tool(form), attempts=3, sleep=inner.pause)
 
@@ -163,6 +164,31 @@ def test_the_pauses_grow_up_to_a_bound_and_are_drawn():
         repeated(service.tool(), attempts=200, first_wait=1, longest_wait=4, sleep=service.pause)("ORD-1")
     assert max(service.pauses[:1]) <= 1 and max(service.pauses[:2]) <= 2
     assert 3 < max(service.pauses) <= 4 and len(set(service.pauses)) > 150 and min(service.pauses) < 2
+
+
+def test_the_first_pause_is_a_part_of_the_first_wait_and_the_second_of_twice_as_much():
+    pauses = []
+    for _ in range(100):
+        service = Flaky(*[TimeoutError()] * 2)
+        repeated(service.tool(), attempts=3, first_wait=0.01, longest_wait=99, sleep=service.pause)("ORD-1")
+        pauses.append(service.pauses)
+    first, second = (max(each) for each in zip(*pauses, strict=True))
+    assert 0.005 < first <= 0.01 < second <= 0.02
+
+
+@pytest.mark.parametrize(("form", "clock"), [("plain", time), ("coroutine", asyncio)])
+def test_without_a_sleep_of_its_own_it_sleeps_all_the_same(form, clock, monkeypatch):
+    slept, service, sleep = [], Flaky(TimeoutError(), TimeoutError()), asyncio.sleep
+
+    def noted(seconds: float) -> Any:
+        slept.append(seconds)
+        return sleep(0) if clock is asyncio else None
+
+    one = repeated(service.tool(form), attempts=3, first_wait=5)
+    monkeypatch.setattr(clock, "sleep", noted)
+    made = one("ORD-1")
+    assert (made if form == "plain" else asyncio.run(made)) == "delivered"
+    assert len(slept) == 2 and 0 <= slept[0] <= 5 and 0 <= slept[1] <= 8
 
 
 def test_an_interrupt_passes_through_at_once():
@@ -224,8 +250,8 @@ def test_fr23_a_write_with_a_key_is_repeated_and_pays_once(tmp_path):
     assert [row["id"] for row in shop.ledger("ORD-20260917")] == [4] and receipt["refund_id"] == "RFD-0004"
 
 
-def test_two_layers_do_not_multiply():
-    with pytest.raises(ValueError, match="`status` is repeated already: two layers of 3 would multiply"):
+def test_two_levels_do_not_multiply():
+    with pytest.raises(ValueError, match="`status` is repeated already: two levels of 3 would multiply"):
         repeated(repeated(Flaky().tool()))
 
 
@@ -431,6 +457,12 @@ def test_a_key_expires_with_its_result_and_not_without(keys, clock):
         keys.once("unsure", INPUT, unsure)
 
 
+def test_the_folder_of_a_store_is_made_with_those_above_it(tmp_path):
+    for _ in range(2):  # and one that is there stays
+        keys = KeyStore(tmp_path / "a" / "b" / "keys.sqlite3")
+        assert (keys.path, keys.once("k", INPUT, lambda: 1)) == (tmp_path / "a" / "b" / "keys.sqlite3", 1)
+
+
 def test_how_long_a_key_is_kept_is_a_setting(tmp_path, clock):
     keys, mail = KeyStore(tmp_path / "keys.sqlite3", keep=timedelta(days=1), clock=clock), Mail()
     keys.once("k", INPUT, mail)
@@ -587,3 +619,23 @@ def test_fr23_killed_anywhere_and_taken_up_again_the_money_leaves_once(tmp_path,
 
 def test_the_module_names_what_it_offers():
     assert all(hasattr(retries, name) for name in retries.__all__)
+
+
+def test_nobody_else_writes_between_the_look_at_a_key_and_what_follows_from_it(tmp_path):
+    keys = KeyStore(tmp_path / "keys.sqlite3")
+    with keys._writing() as db, closing(sqlite3.connect(keys.path, timeout=0)) as other:
+        assert db.execute("PRAGMA synchronous").fetchone() == (3,), "what is committed is on the disk"
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+
+
+def test_a_key_that_stands_for_another_call_says_what_to_do(tmp_path):
+    keys = KeyStore(tmp_path / "keys.sqlite3")
+    keys.once("k", {"a": 1}, lambda: "done")
+    with pytest.raises(ToolError) as reused:
+        keys.once("k", {"a": 2}, lambda: "done again")
+    assert (reused.value.code, str(reused.value), reused.value.hint) == (
+        "KEY_REUSED",
+        "the key k belongs to a call with other inputs",
+        "one key is for one operation: do not try again, look at what was done under it",
+    )

@@ -175,9 +175,9 @@ def test_explain_shows_relevance_and_evidence():
 
 
 def test_settings_are_checked():
-    with pytest.raises(TypeError, match="Profiles are steady, hasty; settings are threshold, invents"):
+    with pytest.raises(TypeError, match="not know treshold: profiles are steady, hasty; settings are threshold, inv"):
         Simulated(treshold=0.1)
-    with pytest.raises(TypeError, match="Profiles are"):
+    with pytest.raises(TypeError, match="not know 'quick': profiles are"):
         Simulated(profile="quick")
 
 
@@ -775,8 +775,8 @@ def test_results_as_lines():
     text = json.dumps({"orders": [{"id": 1}, {"id": 2}], "total": 9, "next": None})
     assert flat(text) == "orders 1 id: 1\norders 2 id: 2\ntotal: 9"
     assert (
-        quote("\n".join([*(f"line {n}" for n in range(50)), "total: 50", "the teapot"]), "teapots?", 2)
-        == "total: 50; the teapot"
+        quote("\n".join([*(f"line {n}" for n in range(50)), "total: 50", "the teapot"]), "teapots?")
+        == "line 0; line 1; line 2; line 3; total: 50; the teapot"
     )
 
 

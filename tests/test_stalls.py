@@ -96,6 +96,7 @@ def test_rounds_are_equal_in_any_order_of_calls_and_not_by_half():
     results = {id: tool_result(id, "ok") for id in "abcd"}
     assert round_of([one, two], results) == round_of([other, same], results)
     assert round_of([one], results) != round_of([one, two], results)
+    assert round_of([one], results) != round_of([{**one, "name": "y"}], results)
     failed = {**results, "a": tool_result("a", "ok", is_error=True)}
     assert round_of([one], results) != round_of([one], failed)
     assert text_of({"content": content_blocks(results["a"])}) == "ok"

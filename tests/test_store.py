@@ -273,6 +273,12 @@ def test_the_first_decision_stays(store, clock, run_id):
         f"Ada denied call toolu_01 (refund_order) of run {run_id} at {at} (too much): the first decision stays."
     )
     assert store.decision(run_id, "toolu_01") == deny("too much")
+    at = clock.tick(1)
+    store.ask(run_id, {**CALL, "id": "toolu_02"})
+    store.decide(run_id, "toolu_02", allow())
+    assert refusal(AlreadyDecided, store.decide, run_id, "toolu_02", deny("no"), by="Bob") == (
+        f"Somebody allowed call toolu_02 (refund_order) of run {run_id} at {at}: the first decision stays."
+    )
 
 
 def test_what_nobody_asked_cannot_be_decided(store, run_id):
@@ -281,6 +287,25 @@ def test_what_nobody_asked_cannot_be_decided(store, run_id):
     store.ask(run_id, CALL)
     assert refusal(NotFound, store.decide, run_id, "toolu_02", allow()) == said + "toolu_01."
     assert store.decision(run_id, "toolu_02") is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expires_at"),
+    [(60, "2026-09-20T09:01:00+00:00"), (0.5, "2026-09-20T09:00:00.500000+00:00"), (None,) * 2],
+)
+def test_a_decision_to_wait_asks_and_may_have_an_end(store, clock, run_id, seconds, expires_at):
+    store.append(run_id, 0, {"event": "decision"} | decided(wait(seconds)))
+    asked = Pending(run_id, "toolu_01", "refund_order", INPUT, START, expires_at)
+    assert (store.pending(), store.decision(run_id, "toolu_01")) == ([asked], None)
+    clock.tick((seconds or 10**9) - 0.001)
+    assert (store.pending(), store.decision(run_id, "toolu_01")) == ([asked], None)
+    clock.tick(0.001)
+    over = ([], NOBODY_ANSWERED) if seconds else ([asked], None)
+    assert (store.pending(), store.decision(run_id, "toolu_01")) == over
+
+
+def decided(decision):
+    return {"tool_use_id": "toolu_01", "name": "refund_order", "input": INPUT, "decision": decision.to_json()}
 
 
 def test_to_wait_is_no_answer(store, run_id):
@@ -437,6 +462,11 @@ def test_times_carry_their_zone_and_are_utc(path):
     assert abs(datetime.fromisoformat(now.runs()[0]["began_at"]) - datetime.now(UTC)) < timedelta(minutes=1)
 
 
+def test_what_is_committed_is_on_the_disk_with_the_end_of_its_journal(store):
+    with store._file.connection() as db:
+        assert [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "journal_mode")] == [3, "delete"]
+
+
 # ---- files that are none of ours ----
 
 
@@ -450,6 +480,23 @@ def one_byte(path):
 
 def another_database(path):
     raw(path, "CREATE TABLE mine (x)")
+
+
+def shorter_than_a_header(path):
+    path.write_bytes(b"x" * 99)
+
+
+def as_long_as_a_header(path):
+    path.write_bytes(b"x" * 100)
+
+
+def another_database_yet_without_tables(path):
+    raw(path, "PRAGMA user_version = 1")
+
+
+def a_later_version_of_another_application(path):
+    raw(path, "PRAGMA application_id = 7")
+    raw(path, "PRAGMA user_version = 2")
 
 
 def another_application(path):
@@ -466,6 +513,14 @@ def a_newer_store(path):
     [
         pytest.param(text_file, "is not a store of runs, or a damaged one: choose another path.", id="text"),
         pytest.param(one_byte, "is not a store of runs: choose another path.", id="one_byte"),
+        pytest.param(shorter_than_a_header, "is not a store of runs: choose another path.", id="99_bytes"),
+        pytest.param(as_long_as_a_header, "is not a store of runs, or a damaged one: choose another path.", id="100"),
+        pytest.param(
+            another_database_yet_without_tables, "is not a store of runs: choose another path.", id="without_tables"
+        ),
+        pytest.param(
+            a_later_version_of_another_application, "is not a store of runs: choose another path.", id="others_version"
+        ),
         pytest.param(another_database, "is not a store of runs: choose another path.", id="another_database"),
         pytest.param(another_application, "is not a store of runs: choose another path.", id="another_application"),
         pytest.param(

@@ -136,9 +136,9 @@ def test_bars_are_as_long_as_the_context(meter):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda meter: meter.run("tail"), "take one of whole, head <only>"),
-        (lambda meter: meter.turn("whole", 0), "they go from 1 to 2"),
-        (lambda meter: meter.turn("whole", 3), "they go from 1 to 2"),
+        (lambda meter: meter.run("tail"), "choose from whole, head <only>"),
+        (lambda meter: meter.turn("whole", 0), "choose from 1 to 2"),
+        (lambda meter: meter.turn("whole", 3), "choose from 1 to 2"),
         (lambda meter: token_meter([], STRATEGIES), "at least one task"),
         (lambda meter: token_meter(TASKS, {}), "one strategy"),
     ],

@@ -417,7 +417,7 @@ def test_what_cannot_be_a_tool_is_refused_in_one_sentence(function, error, says)
     "name", ["cal.create-event", "todo/find", "get weather", "météo", "a" * 129, "get_weather\n", ""]
 )
 def test_fr05_names_outside_the_set(name):
-    with pytest.raises(ValueError, match="is no name for a tool"):
+    with pytest.raises(ValueError, match="is not a valid tool name"):
         tool(add, name=name)
     assert tool(add, name="a" * 128).name == "a" * 128
 
@@ -434,7 +434,7 @@ def test_fr05_property_keys_outside_the_set(key):
         tool(any_input, input_schema=given(key))
     assert tool(any_input, input_schema=given("a.b-c"))
     for function in (_key, _étage):
-        with pytest.raises(ValueError, match="is no name for"):
+        with pytest.raises(ValueError, match="is not a valid tool name|is no name for"):
             tool(function)
 
 
@@ -500,6 +500,12 @@ def test_tools_functions_and_definitions_side_by_side():
     made[2]["max_uses"] = 9
     assert server["max_uses"] == 3
     assert list(toolbox({"plus": add})) == ["plus"]
+
+
+@pytest.mark.parametrize("tools", [tool(add), add, 7])
+def test_one_tool_is_no_list_of_tools(tools):
+    with pytest.raises(TypeError, match=r"`tools` is a list of tools, not .*: write `tools=\[\.\.\.\]`"):
+        definitions(tools)
 
 
 def test_two_tools_of_one_name_are_refused():

@@ -39,6 +39,32 @@ def test_a_trace_is_read_line_by_line():
     ]
 
 
+def test_a_call_that_began_is_shown_until_its_result_says_it():
+    events = [
+        {"event": "decision", "tool_use_id": "toolu_1", "decision": {"verdict": "allow"}},
+        {"event": "decision", "tool_use_id": "toolu_2", "decision": {"verdict": "deny", "reason": "not  today"}},
+        {"event": "started", "tool_use_id": "toolu_1"},
+        {"event": "started", "tool_use_id": "toolu_3"},
+        {"event": "result", "result": tool_result("toolu_1", "a" * 60)},
+        {"event": "result", "result": tool_result("toolu_4", "a" * 61)},
+        {"event": "resume"},
+    ]
+    assert str(Trace({}, events)).splitlines() == [
+        "  1  person  toolu_1  allow",
+        "  2  person  toolu_2  deny  not today",
+        "  3  started toolu_3",
+        "  4  result  toolu_1  " + "a" * 60,
+        "  5  result  toolu_4  " + "a" * 59 + "…",
+        "  6  resume",
+    ]
+
+
+def test_what_is_written_to_the_cache_was_read_as_well():
+    usage = {"input_tokens": 1, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 4}
+    trace = Trace({}, [{"event": "reply", "message": {"content": [], "stop_reason": "end_turn", "usage": usage}}])
+    assert trace.summary() == "1 model call, 0 tool calls, 321 input and 4 output tokens"
+
+
 def test_the_summary_counts():
     assert Trace({}, EVENTS).summary() == "2 model calls, 2 tool calls, 1000 input and 40 output tokens"
     one = Trace({}, [{"event": "reply", "message": {"content": [], "stop_reason": "end_turn"}}])

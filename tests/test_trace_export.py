@@ -7,6 +7,7 @@ import pytest
 from course_kit.contract.messages import tool_result, tool_use
 from course_kit.harness.trace import Trace
 from course_kit.harness.trace_export import digest, rows
+from course_kit.harness.trace_steps import trace_id_of
 
 MAIL = {"to": "ada@example.org", "api_key": "k-1"}
 EVENTS = [
@@ -35,8 +36,8 @@ def test_a_digest_tells_equal_inputs_and_nothing_more():
 
 
 def test_results_and_words_stay_inside():
-    [row] = rows(TRACE, "raw", "t")
-    assert row["trace_id"] == "t"
+    [row] = rows(TRACE, "raw")
+    assert row["trace_id"] == trace_id_of(TRACE)
     assert "said" not in row and "tools" not in row and "result" not in row["calls"][0]
     assert row["calls"][0]["result_bytes"] == len("Sent to ada@example.org.")
 

@@ -41,9 +41,9 @@ def test_a_step_with_its_call_field_by_field():
         {"event": "stop", "reason": "max_iterations"},
     ]
     trace = Trace({**REQUEST, "tool_choice": {"type": "tool", "name": "add"}}, events)
-    assert steps_of(trace, "t1") == [
+    assert steps_of(trace) == [
         Step(
-            trace_id="t1",
+            trace_id=trace_id_of(trace),
             step_id="1",
             provider="anthropic",
             model="m-1-2026",

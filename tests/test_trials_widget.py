@@ -22,7 +22,7 @@ def test_nine_of_ten_at_three():
         "Ways to draw 3 of 10: 120. Without a failure: 84. With a pass: 120.",
         "pass^3 = 84/120 = 70.0%: all of 3 pass. (Naive, (9/10)^3: 72.9%.)",
         "pass@3 = 120/120 = 100.0%: at least one of 3 passes.",
-        "And 9 of 10 itself is vague: the rate lies between 60% and 98% (95 %, Wilson).",
+        "And 9 of 10 itself is vague: the rate lies between 60% and 98% (95%, Wilson).",
     ]
 
 

@@ -1,6 +1,6 @@
-"""Agents as an evaluation sees them: anything that is told something and leaves calls behind.
+"""Agents as an evaluation sees them: anything that takes a prompt and makes calls.
 
-An agent is a function that names what it wants to be given, any of `prompt`, `messages`, `client`, `provider`, `tools`,
+An agent is a function whose parameters say what it needs, any of `prompt`, `messages`, `client`, `provider`, `tools`,
 `state`, `seed` and `case`, and returns a `Run`, a list of messages or a text. One that returns nothing is judged by
 what the provider received. `loop_agent()` is this package's own loop, `program([...])` any program that speaks to the
 address in `ANTHROPIC_BASE_URL`.
@@ -11,7 +11,7 @@ import inspect
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,13 +48,13 @@ class program:
     """A program as an agent: `program([sys.executable, "my_agent.py"])`, judged by what its provider receives.
 
     It finds the prompt on its standard input and the provider's address in `ANTHROPIC_BASE_URL`, and has `timeout`
-    seconds. `env` adds variables.
+    seconds.
     """
 
-    def __init__(self, command: Sequence[str], *, timeout: float = 60.0, env: Mapping[str, str] | None = None):
+    def __init__(self, command: Sequence[str], *, timeout: float = 60.0):
         if isinstance(command, str):
             raise TypeError("Give the command as a list, such as [sys.executable, 'my_agent.py'].")
-        self.command, self.timeout, self.env = list(command), timeout, dict(env or {})
+        self.command, self.timeout = list(command), timeout
 
     def __call__(self, prompt: str, provider: Any) -> None:
         with provider.serve() as server:
@@ -64,7 +64,7 @@ class program:
                 input=prompt.encode(),
                 capture_output=True,
                 timeout=self.timeout,
-                env={**os.environ, **address, **self.env},
+                env={**os.environ, **address},
             )
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -72,14 +72,14 @@ class program:
 
 
 def play(case: Case, agent: Callable[..., Any], *, client: Any, tools: Any, state: Any, seed: int) -> Observed:
-    """Say to an agent what a case says, turn by turn, and return what was seen of it.
+    """Give an agent what a case says, turn by turn, and return what was seen.
 
     `client` is a client, or a provider (anything with `requests` and `client()`), which must be new for this trial.
     """
     provider = client if hasattr(client, "requests") else None
     wanted = _wanted(agent)
     if provider is not None:
-        client = provider.client() if "client" in wanted else None  # making one takes the SDK, and a program needs none
+        client = provider.client() if "client" in wanted else None  # it takes the SDK, and a program needs no client
     given = {"client": client, "provider": provider, "tools": tools, "state": state, "seed": seed, "case": case}
     if "prompt" in wanted and "messages" not in wanted and (case.messages or len(case.said) > 1):
         raise TypeError(f"Case {case.id} is a conversation: let the agent take `messages` instead of `prompt`.")
@@ -104,7 +104,7 @@ def play(case: Case, agent: Callable[..., Any], *, client: Any, tools: Any, stat
 def _seen(outcomes: list[Any], provider: Any, tools: Any, before: int) -> Observed:
     if outcomes[-1] is None:
         return observe_exchanges(provider.requests, tools or ()) if provider is not None else Observed()
-    # Of several turns each has a run of its own, whose tokens count; the last one has all messages.
+    # With several turns, each has its own run, whose tokens count; the last one has all messages.
     runs = outcomes if all(hasattr(outcome, "messages") for outcome in outcomes) else outcomes[-1]
     return observe(runs, tools=tools or (), skip=before)
 

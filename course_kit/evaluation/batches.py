@@ -3,7 +3,7 @@
     results = run_batch(cases, client, tools=desk_tools(shop), trials=5, file="batch.jsonl")
 
 What comes back is the first reply, so only what it says and calls can be judged: nothing is run, and the state of the
-world is not asked. The id of a batch is noted in the file as soon as it is known: an evaluation that was killed while
+world is not checked. The id of a batch is noted in the file as soon as it is known: an evaluation that was killed while
 it waited fetches that batch instead of paying for another.
 """
 
@@ -51,9 +51,9 @@ def run_batch(
     """Run each case `trials` times in batches and judge the first reply.
 
     `connect` is a client: all trials go into one batch. Or it is a function of the seed that gives a client or a
-    `MockProvider`: then every round of trials is a batch of its own, since the simulated model, unlike a real one,
+    `MockProvider`: then every round of trials is its own batch, since the simulated model, unlike a real one,
     answers the same request in the same way until its seed changes. `params` go into every request (`system=`,
-    `tool_choice=`). `wait` is the most seconds between two looks. Ctrl-C returns what is done; a batch that was sent
+    `tool_choice=`). `wait` is the most seconds between two polls. Ctrl-C returns what is done; a batch that was sent
     goes on at the provider.
     """
     cases, tools = checked(cases, trials, 1), list(tools)
@@ -104,7 +104,7 @@ def _send(
     client: Any, todo: list[Trial], cases: dict[str, Case], fixed: dict[str, Any], label: str, keep: Any
 ) -> tuple[str, dict[str, Trial]]:
     """Send a batch and note its id, before anything else can happen to us."""
-    # A `custom_id` has letters, digits, `_` and `-`, and at most 64 of them; the ids of cases are free.
+    # A `custom_id` has letters, digits, `_` and `-`, and at most 64 of them; case ids may be anything.
     trials = {f"trial-{place}": trial for place, trial in enumerate(todo)}
     requests = [
         {"custom_id": name, "params": {**fixed, "messages": cases[id].opening}} for name, (id, _) in trials.items()
@@ -115,7 +115,7 @@ def _send(
 
 
 def _noted(file: Any, label: str) -> list[tuple[str, dict[str, Trial]]]:
-    """The batches whose ids stand in the file."""
+    """The batches whose ids are in the file."""
     if file is None or not Path(file).exists():
         return []
     found = []
@@ -123,14 +123,14 @@ def _noted(file: Any, label: str) -> list[tuple[str, dict[str, Trial]]]:
         try:
             note = json.loads(line) if b'"batch"' in line else {}
         except ValueError:
-            continue  # half a line, the last one
+            continue  # the last line, cut off
         if "batch" in note and note.get("label", "") == label:
             found.append((note["batch"], {name: tuple(trial) for name, trial in note["trials"].items()}))
     return found
 
 
 def _worth_asking(client: Any, noted: tuple[str, dict[str, Trial]], todo: list[Trial]) -> bool:
-    """Whether a batch of an earlier run holds trials that are still to be had, and the provider still knows it."""
+    """Whether a batch of an earlier run holds trials that are still wanted, and the provider still knows it."""
     import anthropic
 
     id, sent = noted

@@ -28,7 +28,7 @@ from course_kit.errors import CourseKitError
 __all__ = ["Case", "CaseError", "Expect", "ExpectedCall", "Kind", "case_of", "load_cases", "save_cases"]
 
 Kind = Literal["positive", "negative", "odd", "hostile"]
-ANY = "*"  # in `may_call`: whatever else is called is no concern of this case
+ANY = "*"  # in `may_call`: whatever else is called does not matter here
 
 
 class CaseError(CourseKitError, ValueError):
@@ -39,7 +39,7 @@ class CaseError(CourseKitError, ValueError):
 class ExpectedCall:
     """A call that must be made: `tool`, and the inputs that count.
 
-    `match="subset"` looks at the named inputs alone, `"exact"` allows no others. In place of a value may stand one of
+    `match="subset"` looks at the named inputs alone, `"exact"` allows no others. A value may be replaced by one of
     `{"$any": true}`, `{"$one_of": [...]}`, `{"$matches": "regular expression"}`, `{"$contains": "text"}` (capitals do
     not matter) and `{"$between": [low, high]}`.
     """
@@ -53,12 +53,12 @@ class ExpectedCall:
 class Expect:
     """What must have happened; what is left out is not judged.
 
-    `calls`       these and no others, save those in `may_call` ("*" for any); `[]` is no call at all
+    `calls`       these and no others, except those in `may_call` ("*" for any); `[]` is no call at all
     `ordered`     the calls must come in this order
     `never`       tools that must not even be tried
-    `state`       questions to the world afterwards: `{"sql": ..., "rows": [...]}`, or a function of the state that
+    `state`       checks of the world afterwards: `{"sql": ..., "rows": [...]}`, or a function of the state that
                   returns True, False or a sentence that says what is wrong
-    `says`        texts that the last answer holds, `never_says` texts that it does not (capitals do not matter)
+    `says`        texts that the last answer contains, `never_says` texts that it does not (capitals do not matter)
     `stopped`     why the run ended, such as "awaiting_approval"
     """
 
@@ -73,7 +73,7 @@ class Expect:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools that are meant, in order."""
+        """The expected tools, in order."""
         return tuple(call.tool for call in self.calls or ())
 
 
@@ -94,7 +94,7 @@ class Case:
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        set_to = object.__setattr__  # the one moment in which a frozen case is still being made
+        set_to = object.__setattr__  # a frozen case may be changed only here
         set_to(self, "expect", _expect(self.expect, self.kind))
         for name in ("messages", "turns", "tags"):
             if isinstance(getattr(self, name), str):
@@ -129,12 +129,12 @@ class Case:
 
     @property
     def digest(self) -> str:
-        """A fingerprint of all that the case says: it changes when the case does."""
+        """A fingerprint of everything in the case: it changes when the case does."""
         text = json.dumps(self.to_dict(), sort_keys=True, default=lambda f: getattr(f, "__qualname__", repr(f)))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
-        """The case as a line of a file holds it, without what has its usual value."""
+        """The case as a line of a file holds it, without default values."""
         found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("expect", "id")}
         expect = {f.name: getattr(self.expect, f.name) for f in fields(self.expect)}
         expect["calls"] = None if self.expect.calls is None else [_short(call) for call in self.expect.calls]
@@ -158,7 +158,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
         try:
             case = case_of(json.loads(line))
             if case.id in cases:
-                raise CaseError(f"there is another case {case.id!r}: every id may stand once.")
+                raise CaseError(f"there is another case {case.id!r}: use every id only once.")
         except json.JSONDecodeError as error:
             raise CaseError(f"{path}, line {number}: this is not JSON ({error.msg}, column {error.colno}).") from None
         except CaseError as error:
@@ -180,7 +180,7 @@ def save_cases(cases: Iterable[Case], path: str | os.PathLike[str]) -> None:
 
 
 def case_of(value: Any) -> Case:
-    """A case from a dict, as it stands in a file."""
+    """A case from a dict, as it is in a file."""
     _known(value, Case, "a case")
     if "id" not in value:
         raise CaseError("`id` is missing: give each case a short name of its own.")
@@ -227,7 +227,7 @@ def _expected_call(value: Any) -> ExpectedCall:
 
 
 def _known(value: Any, kind: type, what: str) -> None:
-    """Refuse what is no object, and a name that is not one of the dataclass's."""
+    """Refuse what is not an object, and names that the dataclass lacks."""
     if not isinstance(value, Mapping):
         raise CaseError(f"{what} is a JSON object, not {type(value).__name__}.")
     names = [one.name for one in fields(kind)]

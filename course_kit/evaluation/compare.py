@@ -1,11 +1,11 @@
 """Two runs of the same cases: is the difference more than noise?
 
 The cases are the same, so each is compared with itself and only the differences count; that is sharper than comparing
-two means. The interval is one over cases. When it holds zero, the difference may be chance, and the sentence says so;
-when it does not, cases that got worse are named all the same, for a gain in the mean may hide a loss.
+two means. The interval is over cases. When it contains zero, the difference may be chance, and the sentence says so;
+when it does not, cases that got worse are still named, since a gain in the mean can hide a loss.
 
 Fewer than six cases that moved prove nothing, wherever the interval lies: where versions do not differ, five that moved
-all go the same way once in sixteen times, which is more than one in twenty.
+all go the same way one time in sixteen, more than one in twenty.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from math import ceil
 
 from .cases import CaseError
 from .intervals import Interval, bootstrap, sign_test, unseen
-from .passk import Estimator, pass_hat_k
+from .passk import pass_hat_k
 from .results import Results
 
 __all__ = ["LEAST_MOVED", "Comparison", "compare"]
@@ -38,6 +38,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
+        """After minus before: above zero is better."""
         return self.after - self.before
 
     @property
@@ -51,7 +52,7 @@ class Comparison:
         return len(self.better) + len(self.worse)
 
     def cases_for(self, margin: float) -> int:
-        """How many cases bring the difference to within ± `margin`, if they differ among each other as these do."""
+        """How many cases bring the difference to within ± `margin`, if they vary as these do."""
         return ceil(self.cases * (self.interval.width / 2 / margin) ** 2)
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What may be said of the difference."""
+        """What can be said of the difference."""
         low, high = self.interval
         figures = f"pass^{self.k} went from {self.before:.2f} to {self.after:.2f} on {self.cases} cases"
         span = f"{low:+.2f} to {high:+.2f}"
@@ -89,14 +90,14 @@ def compare(
     after: Results,
     *,
     k: int = 1,
-    estimator: Estimator = pass_hat_k,
     confidence: float = 0.95,
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Comparison:
     """Compare two runs of the same cases at pass^k.
 
-    Both must hold the same cases, unchanged: a baseline that ran with other cases is no baseline.
+    Both must hold the same cases, unchanged: a baseline with other cases is a `CaseError`.
+    `confidence`, `resamples` and `seed` are those of the interval (`pass_interval`).
     """
     counts = before.counts(), after.counts()
     if lacking := counts[0].keys() ^ counts[1].keys():
@@ -105,7 +106,7 @@ def compare(
     for case in counts[0]:
         if digests[0].get(case) != digests[1].get(case):
             raise CaseError(f"Case {case!r} was changed between the runs: run the baseline again.")
-    values = [{case: estimator(n, c, k) for case, (n, c) in found.items()} for found in counts]
+    values = [{case: pass_hat_k(n, c, k) for case, (n, c) in found.items()} for found in counts]
     moved = {case: values[1][case] - values[0][case] for case in values[0]}
     if not moved:
         raise CaseError("There are no cases to compare: run at least two.")
@@ -129,8 +130,8 @@ def _interval(moved: list[float], confidence: float, resamples: int, seed: int) 
     """An interval for the mean difference."""
     if len(set(moved)) > 1:
         return bootstrap(moved, confidence=confidence, resamples=resamples, seed=seed)
-    # subtle: all cases moved alike, mostly not at all. Drawing them again shows no width, and yet others may differ: as
-    # many as `unseen` says. Where none moved they may move by all of 1; where all did, by nothing or twice as much.
+    # subtle: all cases moved alike, mostly not at all. Redrawing them shows no width, but other cases may differ: as
+    # many as `unseen` says. If none moved, those may move by up to 1; if all did, by nothing or twice as much.
     reach = unseen(len(moved), confidence) * (abs(moved[0]) or 1.0)
     return Interval(
         max(-1.0, moved[0] - reach), min(1.0, moved[0] + reach), f"all {len(moved)} tasks alike", confidence
@@ -141,6 +142,6 @@ def _digests(results: Results) -> Mapping[str, str | None]:
     return {record["case"]: record.get("digest") for record in results}
 
 
-def _some(names: tuple[str, ...], most: int = 5) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more

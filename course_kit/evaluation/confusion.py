@@ -35,6 +35,7 @@ class Confusion:
 
     @property
     def rows(self) -> list[list[int]]:
+        """The counts as a table, rows and columns in the order of `labels`."""
         return [[self[meant, called] for called in self.labels] for meant in self.labels]
 
     def share(self, meant: str) -> float:
@@ -43,6 +44,7 @@ class Confusion:
         return self[meant, meant] / number if number else float("nan")
 
     def to_frame(self) -> "pandas.DataFrame":
+        """The same as a `pandas.DataFrame`."""
         import pandas
 
         return pandas.DataFrame(self.rows, index=list(self.labels), columns=list(self.labels)).rename_axis(
@@ -69,17 +71,16 @@ class Confusion:
         return f"<table><tr><th>{CORNER}</th>{head}</tr>{body}</table>"
 
 
-def confusion(records: Iterable[Record], tools: Iterable[str] = ()) -> Confusion:
+def confusion(records: Iterable[Record]) -> Confusion:
     """Count what was meant against what was called, over all trials that say which calls they expect.
 
-    A call that a case allows (`may_call`) is left out, and so is a failed first attempt at the right tool. `tools` adds
-    names that should have a row although nobody meant or called them.
+    A call that a case allows (`may_call`) is left out, and so is a failed first attempt at the right tool.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for record in records:
         if record.get("expected") is not None:
             counts.update(_pairs(record))
-    names = sorted({*tools, *(name for pair in counts for name in pair)} - {NO_CALL})
+    names = sorted({name for pair in counts for name in pair} - {NO_CALL})
     return Confusion((*names, NO_CALL), dict(counts))
 
 
@@ -88,7 +89,7 @@ def _pairs(record: Record) -> list[tuple[str, str]]:
     meant, may = list(record["expected"]), record.get("may_call") or ()
     calls = [call for call in record.get("calls") or () if call["tool"] in meant or not {ANY, call["tool"]} & set(may)]
     called = [call["tool"] for call in calls if not call.get("failed")]
-    # A failed call stands for an attempt at its tool, unless one that succeeded stands for it already.
+    # A failed call counts as an attempt at its tool, unless one that succeeded already does.
     for call in calls:
         if call.get("failed") and called.count(call["tool"]) < max(1, meant.count(call["tool"])):
             called.append(call["tool"])

@@ -2,11 +2,11 @@
 
     golden(mock.requests)      what the model read and what it answered, step by step
     .save("refund.jsonl")      one step a line; `load_golden` reads it again
-    diff_golden(kept, now)     at which step, in which field, the two part
+    diff_golden(kept, now)     at which step, in which field, they differ
 
-A step is one question to the model. It is read on the far side of the adapter, from the body that was sent, whatever
-provider's shape that has, and written in the shape of the Messages API; so what an adapter loses is missing there. Ids
-are numbered as they come, because no two runs share them. How often a run is right is measured in `trials.py`.
+A step is one question to the model. It is read from the body that left the adapter, in any provider's shape, and
+written in the shape of the Messages API; so what an adapter loses is missing there. Ids are numbered as they come,
+because no two runs share them. How often a run is right is measured in `trials.py`.
 """
 
 import hashlib
@@ -42,14 +42,14 @@ FIELDS = ("tools", "choice", "system", "echo", "given", "stop", "calls", "said")
 
 
 class Word(str):
-    """A value that is no JSON: that something is absent, or a step in a few words."""
+    """A value that is not JSON: something absent, or a step in a few words."""
 
 
 ABSENT = Word("absent")
 
 
 class GoldenError(CourseKitError):
-    """No golden trace can be made of this, or read from it."""
+    """No golden trace can be made or read from this."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Golden:
     """The steps of one run; `about` is what its file says of it: a name, the question, versions, whatever you like.
 
     A step is `{"tools": {name: digest}, "given": [blocks], "stop": "tool_use", "calls": [{…}], "said": "…"}`:
-    `given` is what the model had not read before. `echo` stands there only where the model's last turn came back to it
-    otherwise than it had written it.
+    `given` is what the model had not read before. `echo` is there only if the model's last turn came back to it
+    changed.
     """
 
     steps: tuple[dict[str, Any], ...]
@@ -130,7 +130,7 @@ def parts_of(exchange: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any] |
 
 
 def _told(stream: str) -> Mapping[str, Any]:
-    """The message that a recorded stream told in pieces."""
+    """The message that a recorded stream carried."""
     try:
         return message_from_events(EventDecoder().feed(stream.encode("utf-8", "surrogateescape")))
     except StreamError as error:
@@ -157,7 +157,7 @@ def _step(
 
 
 def _spoken(message: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The calls and the words of a turn of the model's."""
+    """The calls and the words of a model's turn."""
     calls = [
         {"id": names.get(block["id"], "unknown call"), "name": block["name"], "input": block["input"]}
         for block in content_blocks(message)
@@ -176,7 +176,7 @@ def _system(request: Mapping[str, Any]) -> str:
 
 
 def _digest(tool: Mapping[str, Any]) -> str:
-    """A tool's definition as the model reads it, in eight letters: another word in it is another digest."""
+    """A tool's definition as the model reads it, in eight letters: a changed word changes the digest."""
     read = [tool.get("description") or "", tool.get("input_schema") or {}]
     return hashlib.sha256(json.dumps(read, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:8]
 
@@ -198,9 +198,9 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class GoldenDiff:
-    """Everything in which a run differs from a golden one; true when it does not.
+    """All differences of a run from a golden one; true when there are none.
 
-    `first` is the step where they part. Steps behind it answer another history, so they show what followed, not what
+    `first` is the step where they diverge. Later steps answer another history, so they show what followed, not what
     is wrong.
     """
 
@@ -212,6 +212,7 @@ class GoldenDiff:
 
     @property
     def first(self) -> int | None:
+        """The step where they diverge, counted from 1, or None."""
         return self.differences[0].step if self.differences else None
 
     def __str__(self) -> str:
@@ -225,7 +226,7 @@ class GoldenDiff:
 def diff_golden(kept: Golden, now: Golden, *, ignore: Sequence[str] = ()) -> GoldenDiff:
     """Compare a run with its golden trace, step by step and field by field.
 
-    `ignore` names fields of a step that may differ: `("said",)` for a real model, which words things anew each time.
+    `ignore` names fields of a step that may differ: `("said",)` for a real model, whose words differ each time.
     """
     found: list[Difference] = []
     for number in range(max(len(kept), len(now))):
@@ -282,6 +283,6 @@ def _lines(number: int, step: Mapping[str, Any]) -> Iterable[str]:
     yield f"step {number}  stops    {step['stop']}"
 
 
-def _cut(line: str, width: int = 112) -> str:
+def _cut(line: str) -> str:
     line = " ".join(line.split("\n"))
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return line if len(line) <= 112 else line[:111] + "…"

@@ -1,8 +1,8 @@
 """How far a rate can be trusted: intervals over tasks, and how many tasks or trials a claim needs.
 
-What is asked is how the agent does on further tasks of this kind, so the tasks are the sample. Ten trials of the same
-task are no ten pieces of evidence about tasks: they resemble each other, and an interval that pools them is too narrow
-(`pooled_interval` is here to be looked at). Two ways lead to an interval over tasks:
+The question is how the agent does on further tasks of this kind, so the tasks are the sample. Ten trials of the same
+task are not ten pieces of evidence about tasks: they resemble each other, and an interval that pools them is too narrow
+(`pooled_interval` is here to show it). Two ways lead to an interval over tasks:
 
     k = n   a task either passed all its trials or did not: Wilson's interval for a share
     k < n   a task has a value between 0 and 1: the mean of tasks drawn again and again, a bootstrap
@@ -46,11 +46,12 @@ class Interval:
 
     @property
     def width(self) -> float:
+        """From one end to the other."""
         return self.high - self.low
 
 
 def wilson(passed: float, number: int, confidence: float = 0.95) -> Interval:
-    """Wilson's interval for a share: `wilson(10, 10)` → 0.72 to 1.00, for ten of ten prove no certainty."""
+    """Wilson's interval for a share: `wilson(10, 10)` → 0.72 to 1.00, since ten of ten prove no certainty."""
     if number < 1 or not 0 <= passed <= number:
         raise ValueError(f"{passed} of {number} is no share: give 0 to n of at least one.")
     z = _z(confidence)
@@ -76,18 +77,19 @@ def pass_interval(
 ) -> Interval:
     """Where pass^k (or pass@k) on many more tasks of this kind probably lies.
 
-    `pass_interval([(4, 4)] * 6 + [(4, 0)] * 4, 4)` → 0.31 to 0.83.
+    `pass_interval([(4, 4)] * 6 + [(4, 0)] * 4, 4)` → 0.31 to 0.83. A bootstrap draws the tasks `resamples` times, the
+    same way for the same `seed`.
     """
     tasks = pairs(counts)
     values = [estimator(n, c, k) for n, c in tasks]
-    # subtle: where all tasks have one value, drawing them again shows nothing, and the interval would have no width.
+    # subtle: where all tasks have one value, redrawing them shows nothing, and the interval would have no width.
     if all(n == k for n, _ in tasks) or len(set(values)) == 1:
         return wilson(over_tasks(tasks, k, estimator) * len(tasks), len(tasks), confidence)
     return bootstrap(values, confidence=confidence, resamples=resamples, seed=seed)
 
 
 def bootstrap(values: Sequence[float], *, confidence: float = 0.95, resamples: int = 2_000, seed: int = 0) -> Interval:
-    """An interval for the mean of what each task brought: the same for the same values and seed."""
+    """An interval for the mean of the tasks' values: the same for the same values and seed."""
     number, chance = len(values), random.Random(seed)
     if number < 2:
         raise ValueError(f"{number} task cannot be drawn from: an interval over tasks needs two, and better twenty.")
@@ -98,19 +100,19 @@ def bootstrap(values: Sequence[float], *, confidence: float = 0.95, resamples: i
     return Interval(low, high, f"bootstrap over {number} tasks", confidence)
 
 
-def pooled_interval(counts: Counts, k: int = 1, confidence: float = 0.95) -> Interval:
-    """What not to do: all trials as if each were a task of its own. Too narrow, and for k above 1 off the mark."""
+def pooled_interval(counts: Counts, k: int = 1) -> Interval:
+    """What not to do: all trials as if each were a separate task. Too narrow, and wrong for k above 1."""
     tasks = pairs(counts)
     passed, number = sum(c for _, c in tasks), sum(n for n, _ in tasks)
-    low, high = wilson(passed, number, confidence)
-    return Interval(low**k, high**k, f"{number} trials pooled: too narrow", confidence)
+    low, high = wilson(passed, number)
+    return Interval(low**k, high**k, f"{number} trials pooled: too narrow")
 
 
 # How much a claim needs
 
 
 def tasks_needed(margin: float, rate: float = 0.5, confidence: float = 0.95) -> int:
-    """How many tasks bring one rate to within ± `margin`: `tasks_needed(0.1)` → `93`, `tasks_needed(0.05)` → `381`.
+    """How many tasks it takes to know a rate to ± `margin`: `tasks_needed(0.1)` → `93`, `tasks_needed(0.05)` → `381`.
 
     This is for the rate of one version, each task run once, at `rate`; 0.5 needs most. For the difference of two
     versions on the same tasks ask `compare(…).cases_for(0.1)`, for one on different tasks `tasks_to_tell_apart`.
@@ -122,7 +124,7 @@ def tasks_needed(margin: float, rate: float = 0.5, confidence: float = 0.95) -> 
     while wilson(rate * most, most, confidence).width / 2 > margin:
         most *= 2
     least = most // 2
-    while most - least > 1:  # between the two, halved until they meet
+    while most - least > 1:  # bisection
         middle = (least + most) // 2
         wide = wilson(rate * middle, middle, confidence).width / 2 > margin
         least, most = (middle, most) if wide else (least, middle)
@@ -132,8 +134,8 @@ def tasks_needed(margin: float, rate: float = 0.5, confidence: float = 0.95) -> 
 def trials_without_failure(rate: float, confidence: float = 0.95) -> int:
     """How many trials of a task must pass, without one failure, for the claim "passes at least at `rate`".
 
-    With that many, a task that passes less often than `rate` is found out in 95 of 100 evaluations (one-sided).
-    `trials_without_failure(0.99)` → `299`; nine of nine allow the claim of 0.71.
+    With that many, a task that passes less often than `rate` is caught in 95 of 100 evaluations (one-sided).
+    `trials_without_failure(0.99)` → `299`; nine of nine support a claim of 0.71.
     """
     _share("rate", rate)
     if not 0 < rate < 1:
@@ -145,7 +147,7 @@ def tasks_to_tell_apart(before: float, after: float, confidence: float = 0.95, p
     """How many tasks each of two versions needs, if each runs its own, to show a change from one rate to the other.
 
     `tasks_to_tell_apart(0.8, 0.9)` → `197` for each: with fewer, a real gain of ten points is missed more than one time
-    in five (the `power` of 0.8). Unpaired: where both run the same tasks these resemble each other, and fewer serve.
+    in five (the `power` of 0.8). Unpaired: where both run the same tasks, fewer are enough.
     """
     _share("before", before)
     _share("after", after)

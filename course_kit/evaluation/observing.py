@@ -33,7 +33,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Observed:
-    """What became of one trial."""
+    """What was seen of one trial."""
 
     calls: tuple[Made, ...] = ()
     text: str = ""

@@ -4,7 +4,7 @@
     pass^k   all of k trials pass              C(c, k) / C(n, k)         for what cannot be undone
 
 Both are averages over all ways to draw k of the n trials, so they are right on average for any n of k or more. Counts
-belong to one task: over many tasks the value of each is worked out first and then the mean is taken (FR-28). How far
+belong to one task: over many tasks the value of each is computed first, then their mean (FR-28). How far
 such a mean can be trusted is next door, in `intervals.py`.
 """
 
@@ -25,7 +25,7 @@ Estimator = Callable[[int, int, int], float]
 def pass_at_k(n: int, c: int, k: int) -> float:
     """The chance that at least one of k trials passes, from n trials of one task of which c passed.
 
-    `pass_at_k(4, 2, 2)` → `0.8333…`: five of the six pairs hold a pass.
+    `pass_at_k(4, 2, 2)` → `0.8333…`: five of the six pairs have a pass.
     """
     n, c, k = checked(n, c, k)
     return 1 - comb(n - c, k) / comb(n, k)
@@ -34,20 +34,20 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 def pass_hat_k(n: int, c: int, k: int) -> float:
     """The chance that all of k trials pass, from n trials of one task of which c passed.
 
-    `pass_hat_k(10, 9, 3)` → `0.7`: 84 of the 120 threes hold no failure.
+    `pass_hat_k(10, 9, 3)` → `0.7`: 84 of the 120 triples have no failure.
     """
     n, c, k = checked(n, c, k)
     return comb(c, k) / comb(n, k)
 
 
 def naive_pass_hat_k(n: int, c: int, k: int) -> float:
-    """`(c/n)^k`: tempting, and on average too high, for it draws the same trial more than once."""
+    """`(c/n)^k`: tempting, but on average too high, since it can draw a trial more than once."""
     n, c, k = checked(n, c, k)
     return (c / n) ** k
 
 
 def expected_value(estimator: Estimator, n: int, rate: float, k: int) -> float:
-    """What an estimator gives on average for a task that passes at `rate`, over everything n trials can bring.
+    """What an estimator gives on average for a task that passes at `rate`, over all that n trials can yield.
 
     `expected_value(pass_hat_k, 4, 0.5, 3)` → `0.125`, which is `0.5**3`; for `naive_pass_hat_k` it is `0.2188`.
     """
@@ -65,11 +65,10 @@ def over_tasks(counts: Counts, k: int, estimator: Estimator = pass_hat_k) -> flo
     return float(sum(values) / len(values))
 
 
-def pass_curve(counts: Counts, estimator: Estimator = pass_hat_k, up_to: int | None = None) -> list[float]:
+def pass_curve(counts: Counts, estimator: Estimator = pass_hat_k) -> list[float]:
     """`over_tasks` for k = 1, 2, …, as far as the task with the fewest trials allows."""
     tasks = pairs(counts)
-    most = min(n for n, _ in tasks)
-    return [over_tasks(tasks, k, estimator) for k in range(1, min(most, up_to or most) + 1)]
+    return [over_tasks(tasks, k, estimator) for k in range(1, min(n for n, _ in tasks) + 1)]
 
 
 def pairs(counts: Counts) -> list[tuple[int, int]]:
@@ -83,7 +82,7 @@ def pairs(counts: Counts) -> list[tuple[int, int]]:
 
 
 def checked(n: int, c: int, k: int) -> tuple[int, int, int]:
-    """The three as whole numbers that fit together."""
+    """The three as consistent whole numbers."""
     try:
         n, c, k = index(n), index(c), index(k)
     except TypeError:

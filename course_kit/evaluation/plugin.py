@@ -5,7 +5,7 @@
         check_case(case, lambda seed: MockProvider(Simulated(seed=seed)), world=world, trials=4)
 
 The file is looked for beside the test. `check_case` takes what `run_trials` takes, fails with what was wrong, trial by
-trial, and returns the results; `at_least` says how many trials must pass (all of them, unless told otherwise: what
+trial, and returns the results; `at_least` says how many trials must pass (by default all of them: what
 cannot be undone is judged by pass^k).
 """
 
@@ -23,6 +23,7 @@ __all__ = ["check_case", "pytest_configure", "pytest_generate_tests"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known to pytest."""
     config.addinivalue_line("markers", "course_cases(file): run this test once for each case of a JSONL file")
 
 

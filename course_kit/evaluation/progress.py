@@ -27,6 +27,7 @@ class Progress:
         self.bar = _bar(self) if has_moving_lines(self.stream) else None
 
     def step(self, passed: bool) -> None:
+        """Count a trial and show it."""
         self.done += 1
         self.failed += not passed
         if self.bar is not None:
@@ -43,6 +44,7 @@ class Progress:
         return f"{self.done} of {self.total} trials, {self.failed} failed, about {left} s left"
 
     def close(self) -> None:
+        """End the bar; what it showed last stays."""
         if self.bar is not None:
             self.bar.close()
 

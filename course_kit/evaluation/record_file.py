@@ -1,7 +1,7 @@
-"""The file of an evaluation while it runs: what stands in it already, and one line for each trial that ends.
+"""The file of an evaluation while it runs: what it already holds, and one line for each trial that ends.
 
-Only one evaluation at a time writes to a file: two would repeat each other's trials, and each would mend what the other
-is writing. What a record holds and how a whole file is read stands in `results.py`.
+Only one evaluation at a time writes to a file: two would repeat each other's trials, and each would repair what
+the other is writing. What a record holds and how a file is read is in `results.py`.
 """
 
 import os
@@ -48,7 +48,7 @@ def kept_in(
 def alone(path: Path) -> Iterator[None]:
     """Hold a file for one evaluation.
 
-    The lock is SQLite's, on an empty file beside it: the system lets go of it however the process ends.
+    The lock is SQLite's, on an empty file beside it: the system releases it however the process ends.
     """
     with closing(sqlite3.connect(path.with_name(f".{path.name}.lock"), timeout=0, isolation_level=None)) as held:
         try:
@@ -63,14 +63,13 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def mend(path: Path) -> None:
-    """Take a half-written last line out of a file, so that the next record does not continue it."""
-    content = path.read_bytes() if path.exists() else b""
-    if content and not content.endswith(b"\n"):
-        os.truncate(path, content.rfind(b"\n") + 1)
+    """Remove a half-written last line from a file, so that the next record does not continue it."""
+    if path.exists():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
 
 
 def finished(path: Path, cases: Sequence[Case], trials: int, label: str, retry_errors: bool) -> Finished:
-    """The trials that stand in the file, those of these cases and below this number."""
+    """The trials in the file that are of these cases and below this number."""
     if not path.exists():
         return {}
     digests, done = {case.id: case.digest for case in cases}, {}

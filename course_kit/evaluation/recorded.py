@@ -1,11 +1,11 @@
-"""A recorded run as a case: what was said, and the calls that answered it, to be made again.
+"""A recorded run as a case: what was said, and the calls that answered it, now expected.
 
     case = case_from(read_recording("refund.jsonl"), "refund")
     run_trials([case], lambda seed: connect(replay="refund.jsonl"), world=…)     # the recording answers
     run_trials([case], lambda seed: MockProvider(Simulated(seed=seed)), world=…)  # another model does
 
 Look at the case before you keep it: a recording shows what a model did, which need not be what it should have done.
-Step by step two runs are compared in `golden.py`.
+`golden.py` compares two runs step by step.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ __all__ = ["case_from"]
 
 
 def case_from(exchanges: Iterable[Any], id: str, **more: Any) -> Case:
-    """The case that a recorded conversation makes, `more` being fields of the `Case`: `risk=5`.
+    """A recorded conversation as a case; `more` are fields of the `Case`: `risk=5`.
 
     Takes what `golden` takes. Its calls are expected in their order, with these inputs; a run without any expects none.
     """
@@ -32,7 +32,7 @@ def case_from(exchanges: Iterable[Any], id: str, **more: Any) -> Case:
     later, before = [], steps[0]["stop"]
     for step in steps[1:]:
         said = text_of({"content": content_blocks({"content": step["given"]})})
-        if said and before != "tool_use":  # a word of the harness beside results is not the user's
+        if said and before != "tool_use":  # text of the harness beside results is not the user's
             later.append(said)
         before = step["stop"]
     calls = tuple(ExpectedCall(call["tool"], call["input"]) for step in steps for call in _calls(step))

@@ -1,6 +1,6 @@
-"""What an evaluation found: one record for each trial, in and out as JSON lines and as a table of pandas.
+"""What an evaluation found: one record for each trial, in and out as JSON lines and as a pandas table.
 
-A record stands by itself: it holds what was expected beside what happened, so that the figures of `metrics.py`,
+A record is self-contained: it holds what was expected and what happened, so that the figures of `metrics.py`,
 `confusion.py` and `compare.py` need nothing but the file.
 """
 
@@ -27,7 +27,7 @@ NEEDED = ("case", "trial", "passed")
 
 
 class Results:
-    """The trials of an evaluation. `planned` says how many there were to be: an interrupted one has fewer."""
+    """The trials of an evaluation. `planned` says how many were planned: an interrupted one has fewer."""
 
     def __init__(self, records: Iterable[Record], planned: int | None = None):
         self.records = list(records)
@@ -63,7 +63,7 @@ class Results:
         return pass_interval(self.counts(), k, **settings)
 
     def where(self, condition: Callable[[Record], Any] | None = None, **wanted: Any) -> "Results":
-        """Those of the trials that fit: `results.where(kind="hostile")`, `results.where(lambda r: r["steps"] > 4)`."""
+        """The trials that match: `results.where(kind="hostile")`, `results.where(lambda r: r["steps"] > 4)`."""
         return Results(
             record
             for record in self.records
@@ -112,7 +112,7 @@ class Results:
         return cls(read_records(path))
 
     def to_frame(self) -> "pandas.DataFrame":
-        """A table of pandas: one row for each trial."""
+        """A pandas table: one row for each trial."""
         import pandas
 
         return pandas.DataFrame(self.records)
@@ -147,6 +147,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
 
 
 def line_of(record: Record) -> str:
+    """A record as a line of a JSONL file."""
     return json.dumps(record, ensure_ascii=False, default=str) + "\n"
 
 

@@ -1,10 +1,10 @@
-"""Run cases again and again, each time in a fresh world, and keep what came of it.
+"""Run cases again and again, each time in a fresh world, and keep the results.
 
     results = run_trials(cases, lambda seed: MockProvider(Simulated(seed=seed)), world=world, trials=10, file="a.jsonl")
 
-Every trial has a seed of its own, made of the case and the trial's number, so the order in which they run changes
-nothing. A finished trial is a line in the file at once: an evaluation that was interrupted, or killed, goes on where it
-stopped, without repeating one. What a trial is judged by is next door, in `judging.py`.
+Every trial has its own seed, made from the case and the trial's number, so the order in which they run changes
+nothing. A finished trial is a line in the file at once: an evaluation that was interrupted or killed continues where it
+stopped, without repeating one. How a trial is judged is next door, in `judging.py`.
 """
 
 import multiprocessing
@@ -34,7 +34,7 @@ from .results import Record, Results
 
 __all__ = ["Evaluation", "checked", "record_of", "run_trials", "seed_of"]
 
-FIRST_ERRORS = 10  # if so many trials raise before one does not, something else is wrong than the agent
+FIRST_ERRORS = 10  # if this many trials at the start all raise the same, nothing more is run
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,12 @@ def run_trials(
     """Run each case `trials` times and judge every trial.
 
     `connect` is a function of the seed that gives a client or a `MockProvider`, or one client for all. `world` makes
-    `(tools, state)` anew for each trial, and may be a context manager that clears up after it. `agent` is described in
-    `agents.py`; left out, it is `run_agent`. With `file`, trials that stand there are not run again, unless they raised
+    new `(tools, state)` for each trial, and may be a context manager that clears up after it. `agent` is described in
+    `agents.py`; left out, it is `run_agent`. With `file`, trials already there are not run again, unless they raised
     and `retry_errors` is set; a `label` keeps two versions of an agent from being mixed in one file. Two evaluations
     at once need a file each.
 
-    `workers` trials run at the same time: as threads, which suits a model that is waited for, or with `processes` as
+    `workers` trials run at the same time: as threads, which suits a remote model, or with `processes` as
     processes, which suits the simulated one; then everything given must be importable. Ctrl-C ends the evaluation and
     returns what is done.
     """
@@ -155,6 +155,7 @@ def record_of(case: Case, trial: int, seen: Observed, problems: list[Problem], *
 
 
 def checked(cases: Iterable[Case], trials: int, workers: int) -> list[Case]:
+    """The cases as a list; impossible numbers and ids are refused."""
     cases = list(cases)
     for value, name in ((trials, "trials"), (workers, "workers")):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -163,7 +164,7 @@ def checked(cases: Iterable[Case], trials: int, workers: int) -> list[Case]:
         raise CaseError("There are no cases to run: give at least one.")
     ids = [case.id for case in cases]
     if twice := next((id for id in ids if ids.count(id) > 1), None):
-        raise CaseError(f"Two cases are called {twice!r}: every id may stand once.")
+        raise CaseError(f"Two cases are called {twice!r}: use every id only once.")
     return cases
 
 

@@ -1,15 +1,15 @@
 """The agent: ask the model, run what it calls, answer, ask again.
 
-`run_agent` begins a run and `resume_agent` takes one up again; both leave the rest to `drive`. What comes next is for a
-`Loop` to say (`loop.py`), which does no I/O. Here is all that does: the model is asked, people are asked, calls run,
-and each event is in the store before anything follows from it. The forms with `_async` are the same, to be awaited.
+`run_agent` starts a run and `resume_agent` resumes one; both leave the rest to `drive`. A `Loop` (`loop.py`) decides
+what comes next and does no I/O. All the I/O is here: the model is asked, people are asked, calls run, and each event
+is stored before anything follows from it. The functions ending in `_async` do the same with `await`.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from course_kit.contract.messages import Block, Message, user
+from course_kit.contract.messages import Block, Message, content_blocks, user
 from course_kit.contract.models import DEFAULT_MODEL
 
 from .approval import NOBODY, Approver, verdict, verdict_async
@@ -48,21 +48,30 @@ def run_agent(
     store: Store | None = None,
     on_event: Listener | None = None,
 ) -> Run:
-    """Talk to the model until it has answered, and run the tools it calls.
+    """Ask the model, run the tools it calls, and go on until it has answered.
 
-    `client` is an `anthropic.Anthropic` client or a function `request -> message`. A call that fails is answered with
-    `is_error` and the run goes on. An exception of the provider comes through, and its attribute `run` has the run so
-    far.
+    A call that fails is answered with `is_error`, and the run goes on. An exception from the provider is raised, with
+    the run so far in its attribute `run`.
 
-    `max_iterations`  how often the model is asked
-    `max_retries`     how many turns in which a tool failed may follow the first, until it succeeds
-    `stall_after`     after how many equal rounds the model is told to close; None never
-    `max_calls`       how many calls may run; a turn that would go over is not run
-    `max_run_tokens`  tokens in and out after which it ends; the last reply may go over
-    `approver`        decides about calls that ask (`approval.py`); without one they are refused
-    `max_parallel`    how many calls of one turn run at the same time; only turns of reads do
-    `budget`          characters a result may take, for tools that do not say; `LargeObjects.behind` keeps the rest
-    `store`           a file where the run is kept, so that `resume_agent` can take it up after a crash or a decision
+    What is asked, of whom:
+    `client`          an `anthropic.Anthropic` client, or a function `request -> message`, both as dicts
+    `messages`        the conversation so far, or the user's words
+    `tools`           functions made with `@tool`, or other forms that `toolbox` knows
+    `model`, `system`, `max_tokens`, `tool_choice`   fields of every request, as the API has them
+
+    Limits:
+    `max_iterations`  how often the model is asked at most
+    `max_retries`     how many more turns a tool may fail in after the first; a success resets the count
+    `stall_after`     how many equal rounds before the model is asked for a closing answer; None: never
+    `max_calls`       how many calls may run; a turn that would exceed it is not run
+    `max_run_tokens`  tokens in and out after which the run ends; the last reply may exceed it
+    `max_parallel`    how many calls of one turn run at the same time, if all of them only read
+    `budget`          characters allowed in a result, for tools that set no limit; `LargeObjects.behind` keeps the rest
+
+    People and memory:
+    `approver`        decides about calls that need approval (`approval.py`); without one they are refused
+    `store`           a file that keeps the run, so that `resume_agent` can resume it after a crash or a decision
+    `on_event`        called with each event of the trace as it happens
     """
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
@@ -102,17 +111,17 @@ def resume_agent(
     budget: int | None = None,
     on_event: Listener | None = None,
 ) -> Run:
-    """Take up a stored run: after a crash, a restart, or a decision that was waited for.
+    """Resume a stored run after a crash, a restart, or a decision that it waited for.
 
-    Give the same `tools` as before. A call that had begun is made again only if it is a read or idempotent; of any
-    other the model is told that nobody knows. Decisions come from the store, else from `approver`. A run that has ended
-    is returned as it is.
+    Pass the same `tools` as before; the limits come from the store. A call that had begun is made again only if it is
+    a read or idempotent; for any other the model is told that the outcome is unknown. Decisions come from the store,
+    then from `approver`. A run that has ended is returned as it is.
     """
     loop, approver = take_up(store, run_id, approver, on_event)
     return loop.run() if loop.ended else drive(loop, asker(client), toolbox(tools, budget), approver, max_parallel)
 
 
-# The same, to be awaited
+# The same with `await`
 
 
 async def run_agent_async(
@@ -135,9 +144,9 @@ async def run_agent_async(
     store: Store | None = None,
     on_event: Listener | None = None,
 ) -> Run:
-    """`run_agent`, to be awaited: for an `anthropic.AsyncAnthropic` client or a coroutine function.
+    """`run_agent` with `await`: for an `anthropic.AsyncAnthropic` client or a coroutine function.
 
-    The approver may be a coroutine function too: a notebook's cell that awaits receives clicks.
+    The approver may be a coroutine function too: while a notebook cell awaits, clicks still arrive.
     """
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
@@ -158,7 +167,7 @@ async def resume_agent_async(
     budget: int | None = None,
     on_event: Listener | None = None,
 ) -> Run:
-    """`resume_agent`, to be awaited."""
+    """`resume_agent` with `await`: for the client or function that `run_agent_async` takes."""
     loop, approver = take_up(store, run_id, approver, on_event)
     if loop.ended:
         return loop.run()
@@ -166,7 +175,7 @@ async def resume_agent_async(
 
 
 async def drive_async(loop: Loop, ask: AskAsync, tools: Tools, approver: Approver | None, max_parallel: int) -> Run:
-    """`drive`, to be awaited."""
+    """`drive` with `await`."""
     try:
         async with wakeful():
             while not isinstance(step := loop.next_step(), Stop):
@@ -204,8 +213,15 @@ def first_request(
         request["tools"] = defined
     if tool_choice:
         request["tool_choice"] = tool_choice
-    request["messages"] = [user(messages)] if isinstance(messages, str) else messages
+    request["messages"] = [user(messages)] if isinstance(messages, str) else [_plain(one) for one in messages]
     return request
+
+
+def _plain(message: Message) -> Message:
+    """A message as JSON data, where its content is a reply's `content`: a list of the SDK's objects."""
+    if isinstance(message, dict) and isinstance(message.get("content"), list):
+        return {**message, "content": content_blocks(message)}
+    return message
 
 
 def begin(request: dict[str, Any], limits: dict[str, Any], store: Store | None, on_event: Listener | None) -> Loop:

@@ -1,7 +1,7 @@
 """Who decides whether a call may run.
 
-An approver is a function of the call. It returns a `Decision`, or in short: True lets the call run, a text refuses it
-and says why, anything else refuses it. Nobody there means no: a tool that asks, without an approver, is refused.
+An approver is a function of the call. It returns a `Decision`, or for short True, which lets the call run, or a text,
+which refuses it and says why; anything else refuses it. Without an approver, a tool that asks is refused.
 Which calls ask, and what a decision does to them, is next door in `turns.py`.
 """
 
@@ -22,7 +22,7 @@ Approver = Callable[[Block], Answer | Awaitable[Answer]]
 
 
 def verdict(approver: Approver | None, question: Block) -> Decision:
-    """What an approver says about a call; one that fails has refused it."""
+    """What an approver says about a call; one that raises has refused it."""
     try:
         answer = approver(question) if approver else NOBODY
         if inspect.iscoroutine(answer):
@@ -47,6 +47,8 @@ def _decision(answer: Any) -> Decision:
         return answer
     if answer is True:
         return allow()
+    if callable(answer):
+        return deny("its approver gave a function and no decision: call it, as in `approver=decide_later()`")
     return deny(answer if isinstance(answer, str) else "")
 
 
@@ -54,7 +56,7 @@ def _decision(answer: Any) -> Decision:
 
 
 def ask_at_prompt(question: Block) -> Decision:
-    """Ask on the terminal, or in the box under a notebook's cell: `y` allows, all else refuses and is the reason."""
+    """Ask on the terminal, or in the box under a notebook's cell: `y` allows, anything else refuses, as the reason."""
     print(f"The model wants to call {question['name']} with")
     print(json.dumps(question["input"], ensure_ascii=False, indent=2))
     try:
@@ -71,8 +73,9 @@ def decisions_from(answers: Iterable[Answer]) -> Approver:
 
 
 def decide_later(seconds: float | None = None) -> Approver:
-    """An approver that lets the run wait: it stops with `"awaiting_approval"` and goes on with `resume_agent`.
+    """Make an approver that lets the run wait: `run_agent(..., approver=decide_later(), store="runs.sqlite")`.
 
+    The run stops with `"awaiting_approval"` and continues with `resume_agent`, once `RunStore.decide` has its answer.
     After `seconds` without a decision the answer is no.
     """
     return lambda question: wait(seconds)

@@ -1,6 +1,6 @@
-"""What a person, or whoever stands for one, says about a call: `allow()`, `deny(...)`, `edit(...)`, `wait(...)`.
+"""What a person, or a stand-in, says about a call: `allow()`, `deny(...)`, `edit(...)`, `wait(...)`.
 
-A `Decision` is plain data that survives being stored. Who is asked, and what follows, is next door in `approval.py`;
+A `Decision` is plain data that can be stored. Who is asked, and what follows, is next door in `approval.py`;
 where decisions are kept, in `store.py`.
 """
 
@@ -37,11 +37,11 @@ class Decision:
             raise ValueError("An edit carries the whole new input, a dict; no other decision carries one.")
         if self.seconds is not None and (self.verdict != "wait" or not self.seconds > 0):
             raise ValueError("Only `wait` has seconds, and more than 0 of them: leave them out to wait without end.")
-        # A copy: what was decided does not change when the dict that was handed over does.
+        # A copy: the decision does not change when the caller's dict does.
         object.__setattr__(self, "input", copy.deepcopy(self.input))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data without what is empty: `deny("too much")` → `{"verdict": "deny", "reason": "too much"}`."""
+        """Plain JSON data without empty fields: `deny("too much")` → `{"verdict": "deny", "reason": "too much"}`."""
         fields = {"reason": self.reason or None, "input": copy.deepcopy(self.input), "seconds": self.seconds}
         return {"verdict": self.verdict, **{name: value for name, value in fields.items() if value is not None}}
 
@@ -62,7 +62,7 @@ def deny(reason: str = "") -> Decision:
 
 
 def edit(input: dict[str, Any], reason: str = "") -> Decision:
-    """The call runs with this input, the whole of it: `edit({"order_id": "ORD-20260917", "amount_cents": 999})`."""
+    """The call runs with this complete input: `edit({"order_id": "ORD-20260917", "amount_cents": 999})`."""
     return Decision("edit", reason, input)
 
 
@@ -71,4 +71,4 @@ def wait(seconds: float | None = None) -> Decision:
     return Decision("wait", seconds=seconds)
 
 
-NOBODY_ANSWERED = deny("nobody answered in time")  # what becomes of a question whose time is up
+NOBODY_ANSWERED = deny("nobody answered in time")  # the answer when time is up

@@ -1,7 +1,7 @@
 """What can go wrong with a call, as a table: who can act on it, what the model reads, whether it counts.
 
-One question decides what the model reads: can it change what it does because of this text? "There is no order 7" yes;
-"our key is refused" no, that is for whoever runs this: the model gets one short line, the trace the rest.
+One question decides what the model reads: can it act on this text? On "There is no order 7", yes. On "our key is
+refused", no, that is for the operator: the model gets one short line, the trace the rest.
 How a text is written is next door, in `results.py`; how a call comes to fail, in `tools.py` and `running.py`.
 """
 
@@ -46,7 +46,7 @@ class Failure(NamedTuple):
 
 FAILURES: dict[str, Failure] = {
     # found before the call is made
-    "INVALID_INPUT": Failure("the input does not fit the schema, or is no JSON", "model", PROBLEMS),
+    "INVALID_INPUT": Failure("the input does not fit the schema, or is not JSON", "model", PROBLEMS),
     "UNKNOWN_TOOL": Failure("no tool has this name", "model", "the names there are, and the nearest"),
     "DENIED": Failure("a person refused the call", "person", "that nothing was done, and why", counts=False),
     "NOT_RUN": Failure("another call had to end first", "model", "what was in the way", True, counts=False),
@@ -55,7 +55,7 @@ FAILURES: dict[str, Failure] = {
     "TIMEOUT": Failure("no answer in time; a write may still happen", "model", "how long, and what to look at", True),
     "INTERRUPTED": Failure("a person broke the run off", "person", "that it may have taken effect", counts=False),
     "OUTCOME_UNKNOWN": Failure("the run ended while the call was made", "model", "that nobody knows", counts=False),
-    # what a tool says of itself: the input can be mended
+    # what a tool itself reports: the input can be corrected
     "BAD_INPUT": Failure("a rule that no schema can say", "model"),
     "BAD_FORMAT": Failure("a malformed number or name", "model"),
     "NOT_FOUND": Failure("there is no such thing", "model"),
@@ -69,14 +69,14 @@ FAILURES: dict[str, Failure] = {
     "NOT_ALLOWED": Failure("this user may not", "person", counts=False),
     "WRONG_STATUS": Failure("too early or too late for this", "model", counts=False),
     "OVER_REFUND": Failure("more than may be paid back", "model", counts=False),
-    "KEY_REUSED": Failure("the idempotency key stands for another operation", "model", counts=False),
+    "KEY_REUSED": Failure("the idempotency key belongs to another operation", "model", counts=False),
     # nothing the model sends can change it
     "CREDENTIALS": Failure("our own key is refused", "operator", ONE_LINE),
     "INTERNAL": Failure("a bug, or a dead database", "operator", ONE_LINE),
 }
 
-# Exceptions that are the operator's, by the name of their class or of one it is derived from: so no library has to be
-# loaded to be recognised. Every other exception is shown, for it may well be about the input (`KeyError: 'x'`).
+# Exceptions for the operator, by the name of their class or of a base class, so that no library has to be loaded to
+# recognise them. Every other exception is shown: it may well be about the input (`KeyError: 'x'`).
 OPERATORS = {
     **dict.fromkeys(("NameError", "AttributeError", "ImportError", "SyntaxError"), "INTERNAL"),
     **dict.fromkeys(("MemoryError", "RecursionError"), "INTERNAL"),
@@ -106,14 +106,15 @@ def code_of(error: BaseException) -> str:
 
 
 def is_operators(failure: str) -> bool:
+    """Whether only the operator can act on this failure."""
     return failure in FAILURES and FAILURES[failure].actor == "operator"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call: the one `result` that answers it, and the code of its failure, or None.
+    """The outcome of a call: the one `result` that answers it, and the code of its failure, or None.
 
-    `details` is for the trace, where the model is told one line only.
+    `details` is for the trace when the model is told only one line.
     """
 
     result: Block
@@ -130,7 +131,7 @@ def failed(id: str, code: str, said: str, details: str | None = None) -> Outcome
 
 
 def one_line(code: str, name: str) -> str | None:
-    """All that the model reads about a failure that only the operator can act on; None for any other."""
+    """What the model reads about a failure that only the operator can act on; None for any other."""
     if not is_operators(code):
         return None
     return f"{code}: `{name}` is out of order, whatever is sent to it. Do not call it again; tell the user."
@@ -154,20 +155,20 @@ def unknown_tool(name: str, box: Mapping[str, Any], names: Iterable[str]) -> str
         return f"`{name}` has a definition here and no function, so nothing was run."
     if not names:
         return f"There is no tool `{name}`, nor any other."
-    close = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
+    close = difflib.get_close_matches(name.lower(), [known.lower() for known in names])
     meant = next((known for known in names if close and known.lower() == close[0]), None)
     listed = ", ".join(names[:50]) + (f" and {len(names) - 50} more" if len(names) > 50 else "")
     return f"There is no tool `{name}`.{f' Did you mean `{meant}`?' if meant else ''} The tools are: {listed}."
 
 
 def invalid_json(input: Any, schema: Mapping[str, Any]) -> str | None:
-    """What to say to an input that came as text and is no JSON; None for any other.
+    """What to say to an input that came as text and is not JSON; None for any other.
 
     `'{"path": "a'` → `'{"INVALID_JSON": "{\\"path\\": \\"a", "problem": "The input is not valid JSON at line 1, …"}'`
 
-    Text that a driver kept as `{"INVALID_JSON": "…"}` is answered alike, and never handed to a tool.
+    Text that a driver kept as `{"INVALID_JSON": "…"}` is answered likewise, and never given to a tool.
     """
-    kept = isinstance(input, dict) and list(input) == ["INVALID_JSON"] and isinstance(input["INVALID_JSON"], str)
+    kept = isinstance(input, dict) and list(input) == ["INVALID_JSON"]
     if kept and "INVALID_JSON" in schema.get("properties", {}):
         return None
     raw = input["INVALID_JSON"] if kept else input
@@ -192,8 +193,8 @@ def invalid_json(input: Any, schema: Mapping[str, Any]) -> str | None:
 def failing_turns(events: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """For each tool the number of turns in which it failed, since it last succeeded: `{"query_order": 2}`.
 
-    Failures of one turn count once. A success starts the count anew, also beside a failure in the same turn. A turn
-    without the tool changes nothing, nor does a refusal, of a person or of the business.
+    Failures in one turn count once. A success resets the count, even beside a failure in the same turn. A turn without
+    the tool changes nothing, nor does a refusal by a person or the business.
     """
     totals: dict[str, int] = {}
     names: dict[str, str] = {}  # of the calls of this turn

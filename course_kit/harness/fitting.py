@@ -1,6 +1,6 @@
-"""Making text and plain JSON data fit: nothing grows past its room, and what is left out is said where it was.
+"""Making text and plain JSON data fit: nothing exceeds its room, and every cut is marked.
 
-What the data is made from is next door, in `plain.py`.
+How a value becomes plain data is in `plain.py`.
 """
 
 import unicodedata
@@ -45,7 +45,7 @@ def marker(left_out: int) -> str:
 
 def whole_character(text: str, position: int, step: int) -> int:
     """The nearest place to cut, going by `step`, that splits no emoji, flag or accented letter."""
-    for _ in range(64):  # a longer cluster is no writing
+    for _ in range(64):  # no script has longer clusters
         if not 0 < position < len(text) or not joined(text, position):
             break
         position += step
@@ -69,7 +69,7 @@ def is_flag_half(character: str) -> bool:
 
 
 def fit(data: Any, room: int) -> Any:
-    """`data` cut so that it is at most `room` characters when written, and says itself what is missing."""
+    """`data` cut so that it is at most `room` characters when written, and says what is missing."""
     if len(dumps(data)) <= room:
         return data
     if isinstance(data, str):

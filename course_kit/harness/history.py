@@ -1,6 +1,6 @@
-"""What goes into `messages`: of a reply, and for calls that were not run.
+"""What goes into `messages`: from a reply, and for calls that were not run.
 
-Every function here keeps one promise: append a user turn to what comes out and the API takes it. Which turn is asked
+Every function here keeps one promise: append a user turn to its result and the API takes it. Which turn is asked
 for again and when a run ends is decided in `loop.py`.
 """
 
@@ -12,12 +12,12 @@ __all__ = ["history_of", "is_cut", "results_for", "without_open_server_calls"]
 
 
 def is_cut(message: Message) -> bool:
-    """Did the turn end inside a call, or without a reason? Its calls may look whole; they are not to be run."""
+    """Did the turn end inside a call, or without a reason? Its calls may look complete; they must not run."""
     return message["stop_reason"] is None or (message["stop_reason"] == "max_tokens" and bool(tool_use_blocks(message)))
 
 
 def history_of(message: Message) -> list[Message]:
-    """What of a reply goes into the history: of a turn whose calls run all, of any other what may stand without them.
+    """What of a reply goes into the history: all of it if its calls run, else only what is legal without them.
 
     `[tool_use, text]` → `[text, tool_use]` when it stopped with `"tool_use"`, else `[text]`
     """
@@ -27,7 +27,7 @@ def history_of(message: Message) -> list[Message]:
     calls: list[Block] = []  # from the first call on, with the thinking between them
     for block in content_blocks(message):
         if block["type"] == "text":
-            # subtle: text after a call is refused when it goes back, and accepted ahead of the call (recorded 2026-05).
+            # subtle: text after a call is refused when it goes back, and accepted before the call (recorded 2026-05).
             ahead += [block] if block["text"].strip() else []
         elif calls or block["type"] == "tool_use":
             calls.append(block)
@@ -37,10 +37,13 @@ def history_of(message: Message) -> list[Message]:
 
 
 def turn(content: list[Block]) -> list[Message]:
-    """An assistant turn of these blocks: one that is empty or ends in thinking would be refused."""
+    """An assistant turn of these blocks, made legal: not empty, no thinking at the end, never two in a row."""
     while content and content[-1]["type"].endswith("thinking"):
         content = content[:-1]
-    return [assistant(content)] if content else []
+    # Two thinking blocks become neighbours when what was between them is left out (reported 2026-07).
+    pairs = zip(content, [*content, None][1:], strict=True)
+    kept = [block for block, after in pairs if not (after and block["type"] == after["type"] == "thinking")]
+    return [assistant(kept)] if kept else []
 
 
 def without_open_server_calls(messages: list[Message]) -> list[Message]:

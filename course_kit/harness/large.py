@@ -1,12 +1,12 @@
-"""Large objects: kept whole as files in the workspace, given to the model as a reference that is read in parts.
+"""Large objects: kept in full as files in the workspace; the model gets a reference and reads them in parts.
 
     run_agent(client, tools=large.behind([night_log]), messages="What went wrong last night?")
 
-`behind` does it for whole tools: what goes over a tool's budget is kept, and the model reads the cut, the size and the
-reference. `keep` does it for one value and gives back a card. `read` and `find` give pages that always say how much
-there is and how to get the rest; a page never grows past `page` characters, so nothing cuts it again. A kept object
-never changes, so a cursor stays true. The name of a file comes from its content, and a
-reference is no path: it leads nowhere but into the folder. It is no permission either: give each customer a folder.
+`behind` does it for tools: what goes over a tool's budget is kept, and the model reads the cut, the size and the
+reference. `keep` does it for one value and returns a card. `read` and `find` give pages that always say how much there
+is and how to get the rest; a page never exceeds `page` characters, so nothing cuts it again. A kept object never
+changes, so a cursor stays valid. The name of a file comes from its content. A reference is not a path: it leads only
+into the folder. It is not a permission either: give each customer a folder.
 """
 
 import difflib
@@ -35,6 +35,8 @@ __all__ = ["LargeObjects"]
 
 REFERENCE = re.compile(r"[a-z0-9][a-z0-9-]{0,40}-[0-9a-f]{10}\.(?:txt|jsonl|bin)", re.ASCII)
 LARGEST = 20_000_000  # characters or bytes
+MOST_LINES = 200  # of a page
+MOST_MATCHES = 50
 OVERHEAD = 400  # characters of a page that are not its lines
 NOTED = ("reference", "total", "characters", "lines", "levels", "rest")  # of a card, beside the cut itself
 HOW = "read_part(reference, cursor) reads on; find_in(reference, text) finds the lines that hold a text"
@@ -66,7 +68,7 @@ class LargeObjects:
         self.page = page
 
     def keep(self, value: Any, name: str = "object") -> dict[str, Any]:
-        """Store a value whole, and return the card that goes to the model in its place.
+        """Store a complete value, and return the card that the model gets instead.
 
         Text goes into lines, a list into one line for each item, bytes stay as they are. The same value gets the same
         reference.
@@ -107,7 +109,7 @@ class LargeObjects:
         }
 
     def behind(self, tools: Iterable[Any]) -> list[Any]:
-        """These tools, each result that goes over its budget kept by `encode`; and `read_part` and `find_in`."""
+        """These tools, with results over their budget kept by `encode`; plus `read_part` and `find_in`."""
 
         def kept(one: Any) -> Any:
             return replace(one, encode=partial(self.encode, name=one.name)) if isinstance(one, Tool) else one
@@ -115,10 +117,10 @@ class LargeObjects:
         return [*map(kept, toolbox(tools).values()), *self.tools()]
 
     def encode(self, value: Any, budget: int = DEFAULT_BUDGET, name: str = "result") -> str | list[Block]:
-        """`encode_result`, but what goes over the budget is kept whole, and the cut says under which reference.
+        """Like `encode_result`, but what goes over the budget is kept, and the cut gives its reference.
 
         Text: head and tail, then a line `{"reference": "night-log-1f0c2a9b3d.txt", "characters": 203596, "lines": 4000,
-        …}`. Data: the same object, with the honest cut as `shown`. What cannot be kept (content blocks, the endless, a
+        …}`. Data: the same object, with the cut as `shown`. What cannot be kept (content blocks, endless data, a
         full disk) is cut without a reference, and so is a result whose budget has no room for one.
         """
         if is_blocks(value):
@@ -126,7 +128,7 @@ class LargeObjects:
         data = plain(value, LARGEST)
         if isinstance(data, Partial):
             return dumps(fit(data, budget))
-        value = value if isinstance(data, str) else data  # what can be read but once was read just now
+        value = value if isinstance(data, str) else data  # what can be read only once has been read
         if len(data if isinstance(data, str) else dumps(data)) <= budget:
             return encode_result(value, budget)
         try:
@@ -140,24 +142,24 @@ class LargeObjects:
         cut = encode_result(data, room)
         return f"{cut}\n{dumps(note)}" if isinstance(data, str) else dumps({**note, "shown": json.loads(str(cut))})
 
-    def read(self, reference: str, cursor: str | None = None, limit: int = 200) -> dict[str, Any]:
+    def read(self, reference: str, cursor: str | None = None) -> dict[str, Any]:
         """One page of a kept object, from where `cursor` says: `{"lines", "total", "returned", …, "next_cursor"}`."""
         lines = self._lines(reference)
         start = _start(cursor, len(lines))
         listed = reference.endswith(".jsonl")
         items = (json.loads(line) if listed else line for line in lines[start:])
-        shown = self._page(items, limit)
+        shown = self._page(items, MOST_LINES)
         return _counted("items" if listed else "lines", shown, start, len(lines), first=start + 1)
 
-    def find(self, reference: str, text: str, cursor: str | None = None, limit: int = 50) -> dict[str, Any]:
-        """The lines that hold a text, in any case: `{"matches": [{"line": 312, "text": …}], "total", …}`."""
+    def find(self, reference: str, text: str, cursor: str | None = None) -> dict[str, Any]:
+        """The lines that contain a text, ignoring case: `{"matches": [{"line": 312, "text": …}], "total", …}`."""
         if not isinstance(text, str) or not text.strip():
             raise ToolError("BAD_INPUT", "text holds no character to find", hint="send a word, such as ERROR")
         wanted = text.casefold()
         found = [(n, line) for n, line in enumerate(self._lines(reference), 1) if wanted in line.casefold()]
         start = _start(cursor, len(found))
         matches = ({"line": number, "text": cut_text(line, 1_000)} for number, line in found[start:])
-        return _counted("matches", self._page(matches, limit), start, len(found))
+        return _counted("matches", self._page(matches, MOST_MATCHES), start, len(found))
 
     def tools(self) -> list[Tool]:
         """`read_part` and `find_in`, for the model to read kept objects with."""
@@ -207,7 +209,7 @@ class LargeObjects:
     def _lines(self, reference: Any) -> list[str]:
         hint = "send a reference as a result gave it, such as log-1f0c2a9b3d.txt"
         if not isinstance(reference, str) or not REFERENCE.fullmatch(reference):
-            raise ToolError("BAD_INPUT", f"{cut_text(repr(reference), 80)} is no reference", hint=hint)
+            raise ToolError("BAD_INPUT", f"{cut_text(repr(reference), 80)} is not a reference", hint=hint)
         file = self.folder / reference
         if file.is_symlink() or not file.is_file():
             known = sorted(one.name for one in self.folder.glob("*-*.*")) if self.folder.is_dir() else []
@@ -218,15 +220,13 @@ class LargeObjects:
             raise ToolError("NOT_TEXT", f"{reference} is binary data", hint="do not try again: tell the user")
         return file.read_text(encoding="utf-8").split("\n")[:-1]
 
-    def _page(self, items: Iterator[Any], limit: int) -> list[Any]:
+    def _page(self, items: Iterator[Any], most: int) -> list[Any]:
         """As many items as fit into a page; the first one in part, if it alone is too long."""
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise ToolError("BAD_INPUT", "limit must be a whole number, at least 1", hint="leave it out")
         shown: list[Any] = []
         left = self.page - OVERHEAD
         for item in items:
             length = len(dumps(item)) + len(", ")
-            if len(shown) == limit or (length > left and shown):
+            if len(shown) == most or (length > left and shown):
                 break
             shown.append(item if length <= left else fit(item, left))
             left -= length
@@ -234,7 +234,7 @@ class LargeObjects:
 
 
 def _written(data: Any, kind: str) -> str:
-    """The content of the file: each line ends, so that an empty line counts and an empty text has none."""
+    """The content of the file: each line is ended, so an empty line counts and an empty text has none."""
     if kind == "list":
         return "".join(f"{_json(item)}\n" for item in data)
     content = data if kind == "text" else _json(data, indent=1)
@@ -257,7 +257,7 @@ def _start(cursor: Any, total: int) -> int:
     if not isinstance(cursor, str) or not re.fullmatch("[0-9]{1,9}", cursor, re.ASCII):
         raise ToolError("BAD_INPUT", f"cursor {cut_text(repr(cursor), 40)} was not given out here", hint=hint)
     if int(cursor) >= max(total, 1):
-        raise ToolError("BAD_INPUT", f"cursor {cursor} lies behind the end: there are {total}", hint=hint)
+        raise ToolError("BAD_INPUT", f"cursor {cursor} is past the end: there are {total}", hint=hint)
     return int(cursor)
 
 

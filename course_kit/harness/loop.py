@@ -1,14 +1,14 @@
-"""The loop's mind: what comes next, given all that happened so far.
+"""The loop's decisions: what comes next, given everything that has happened so far.
 
-A `Loop` does no I/O. It is fed events and says what to do:
+A `Loop` does no I/O. You feed it events and it says what to do:
 
     Send(request)      ask the model this       → feed it the reply
     RunCalls(calls)    decide and run these     → feed it the decisions, and one result for each
     Stop(reason)       the run is over, or waits for a person
 
-All that a run knows is in its list of events, plain JSON that only grows: it can be stored, looked at, and fed to a new
-`Loop` to take the run up again. Who asks the model and runs the calls is next door, in `agent.py`; what of a reply may
-go into `messages`, in `history.py`.
+Everything a run knows is in its list of events, plain JSON that only grows: it can be stored, inspected, and fed to a
+new `Loop` to resume the run. `agent.py` asks the model and runs the calls; `history.py` says what part of a reply may
+go into `messages`.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,16 +32,16 @@ UNKNOWN = "The run was broken off: this call may or may not have taken effect. C
 
 @dataclass(frozen=True)
 class Send:
-    """Ask the model: `request` is the body."""
+    """Ask the model; `request` is the body."""
 
     request: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class RunCalls:
-    """Run these `tool_use` blocks; those of the turn that have a result already are not among them.
+    """Run these `tool_use` blocks: the calls of the turn that have no result yet.
 
-    `decisions` holds the decision events about them so far, and `started` the calls that an earlier process began.
+    `decisions` holds the decision events about them so far, `started` the ids of calls that an earlier process began.
     """
 
     calls: list[Block]
@@ -58,18 +58,18 @@ class Stop:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run.
+    """The outcome of a run.
 
     `messages` is the conversation: append a user turn and it is legal to send. `text` is what the model said last.
     `stopped` says why the run ended: the last `stop_reason`, or
-        `"max_iterations"`         the model was asked that often
-        `"max_retries: add"`       the tool `add` failed in more turns than it may
-        `"stalled: add"`           its calls brought the same again and again; `text` sums up
-        `"max_calls"`              its next calls would be too many; none of that turn ran
-        `"max_run_tokens"`         its replies have cost that many tokens
-        `"connection_lost"`        two replies in a row did not arrive whole
-        `"awaiting_approval"`      it goes on with `resume_agent(client, store, run.run_id)`; `waiting` has the calls
-        `"unfinished"`             an exception broke it off
+        `"max_iterations"`         the model was asked as often as allowed
+        `"max_retries: add"`       the tool `add` failed in more turns than allowed
+        `"stalled: add"`           calls of `add` kept returning the same; `text` is the model's closing answer
+        `"max_calls"`              the next turn had more calls than were left; none of them ran
+        `"max_run_tokens"`         the replies have used up the tokens
+        `"connection_lost"`        two replies in a row arrived incomplete
+        `"awaiting_approval"`      `waiting` has the calls; `resume_agent(client, store, run.run_id)` goes on
+        `"unfinished"`             an exception ended it
     `trace` has every event.
     """
 
@@ -85,7 +85,13 @@ class Run:
 
 
 class Loop:
-    """The state of one run. `feed` it what happened, ask it for the `next_step`."""
+    """The state of one run: `feed` it what happened, then ask for the `next_step`.
+
+    loop = Loop(request)
+    while not isinstance(step := loop.next_step(), Stop):
+        for event in ...:  # what came of the step
+            loop.feed(event)
+    """
 
     def __init__(
         self,
@@ -104,7 +110,7 @@ class Loop:
         if max_retries < 0:
             raise ValueError(f"max_retries is {max_retries}: say 0 to end a run at the first failing call.")
         if stall_after is not None and stall_after < 2:
-            raise ValueError(f"stall_after is {stall_after}: two rounds at least can be equal; None lets them be.")
+            raise ValueError(f"stall_after is {stall_after}: use at least 2, or None for no limit.")
         self.request = {key: value for key, value in request.items() if key != "messages"}
         self.max_iterations = max_iterations
         self.max_retries = max_retries
@@ -126,7 +132,7 @@ class Loop:
         self.stalled = ""  # the tool whose calls bring nothing new
 
     def feed(self, event: Event) -> None:
-        """Take in what happened: nothing else changes the state of a run."""
+        """Take in one event; nothing else changes the state of a run."""
         self.events.append(event)
         match event:
             case {"event": "reply", "message": message}:
@@ -152,30 +158,33 @@ class Loop:
             case {"event": "resume"}:
                 self.decisions = {id: made for id, made in self.decisions.items() if not _waits(made)}
             case {"event": "stop", "reason": reason} if self.open_calls and reason != AWAITING:
-                self._answer("Not run: a limit of this run was reached before this call.")
+                self._close_calls("Not run: a limit of this run was reached before this call.")
         if event["event"] not in ("decision", "started", "resume"):
             self.last = event
         if self.on_event:
             self.on_event(event)
 
-    def _answer(self, otherwise: str = "") -> None:
-        # One user turn, one result for each call, in call order, whatever order they came in.
-        self.messages.append(
-            user(results_for(self.open_calls, self.results, lambda id: UNKNOWN if id in self.started else otherwise))
-        )
+    def _close_calls(self, not_run: str = "") -> None:
+        """One user turn with one result for each call, in call order, whatever order they came in."""
+
+        def missing(id: str) -> str:
+            return UNKNOWN if id in self.started else not_run
+
+        self.messages.append(user(results_for(self.open_calls, self.results, missing)))
         self.open_calls = []
 
     def _close_round(self) -> None:
         calls, this_round = self.open_calls, round_of(self.open_calls, self.results)
         self.equal_rounds = self.equal_rounds + 1 if this_round == self.last_round else 1
         self.last_round = this_round
-        self._answer()
+        self._close_calls()
         if self.equal_rounds == self.stall_after and not over_cap(self.events, self.max_retries):
             self.stalled = calls[0]["name"]
             self.messages[-1]["content"].append(text(CLOSING.format(rounds=self.stall_after)))
 
     def next_step(self) -> Send | RunCalls | Stop:
-        """What to do now. It follows from the events alone."""
+        """What to do now; it depends on the events alone."""
+        # Open calls wait, run, or end the run; at the last reply they are left to the `match` below.
         if self.open_calls and self.replies < self.max_iterations:
             if self.waiting():
                 return Stop(AWAITING)

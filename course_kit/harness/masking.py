@@ -1,12 +1,12 @@
-"""Personal data and secrets taken out of a result before the model, and the log, can see them.
+"""Personal data and secrets, masked in a result before the model or the log can see them.
 
-A model decides as well with `[email 1]` as with the address; what it has not read it cannot repeat to the wrong person.
+A model decides as well with `[email 1]` as with the address, and cannot repeat to the wrong person what it never read.
 The same value gets the same mark for as long as one `Masker` lives, so two mails of one person still look alike, and
-`restore` puts personal data back where a call of the model names a mark. Secrets are never put back.
+`restore` puts personal data back where a call names a mark. Secrets are never put back.
 
 Found by form: mail addresses, card and account numbers with the right check digits, telephone numbers written with
 their separators, keys and tokens of well-known services; and by the name of a field. Names and addresses of people have
-no form: leave such fields out where they do not decide.
+no form: leave such fields out where they do not matter.
 """
 
 import functools
@@ -46,7 +46,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_phone(text: str) -> bool:
-    """Whether it has a telephone number's count of digits, and is no date."""
+    """Whether it has as many digits as a telephone number, and is not a date."""
     return 8 <= len(_digits(text)) <= 15 and not re.fullmatch(r"\d{2,4}[-./ ]\d{2}[-./ ]\d{2,4}", text.strip())
 
 
@@ -54,7 +54,7 @@ def _always(text: str) -> bool:
     return True
 
 
-# Secrets first: a token may hold what looks like something else. (kind, how it looks, what must hold besides)
+# Secrets first: a token may hold what looks like something else. (kind, pattern, further check)
 KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     (
         SECRET,
@@ -84,7 +84,7 @@ KINDS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
 
 
 class Masker:
-    """Masks values and keeps which mark stands for what, for one conversation."""
+    """Masks values and remembers which mark is which, for one conversation."""
 
     def __init__(self) -> None:
         self.marks: dict[str, str] = {}  # what was found → its mark
@@ -112,7 +112,7 @@ class Masker:
             return [self._walk(part, name) for part in value]
         if isinstance(value, str):
             return self._text(value)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 10**12 and is_card(str(value)):
+        if isinstance(value, int) and is_card(str(value)):
             return self._mark("card", str(value))
         return value
 

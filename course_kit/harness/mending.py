@@ -1,7 +1,7 @@
 """Shorten a conversation, or put one in order, so that it is legal to send.
 
 `trim_messages` cuts between whole rounds: a call and its result stay together or go together. `repair_messages` is for
-a history that somebody else broke: it moves what stands in the wrong place, and says of a lost result that it is lost.
+a history that somebody else broke: it moves what is in the wrong place, and marks a lost result as lost.
 Neither makes up a result. The loop needs neither: its own history is legal at every step (`history.py`).
 """
 
@@ -29,8 +29,8 @@ def trim_messages(messages: list[Message], keep: int) -> list[Message]:
     """The last `keep` messages, or a few fewer so that no round is cut in half.
 
     `[question, call A, result A, call B, result B, answer, question]`, `keep=3` → `[answer, question]`: the result of B
-    without its call would be refused. Where what is left holds no words of the user, as in a long run on one question,
-    their last ones stand in front. More than `keep` come back only where one round needs more.
+    without its call would be refused. Where no words of the user are left, as in a long run on one question, their
+    last ones are put in front. More than `keep` come back only where one round needs more.
     """
     if keep < 1:
         raise ValueError(f"keep is {keep}: keep at least one message.")
@@ -48,9 +48,9 @@ def _with_the_question(messages: list[Message], start: int) -> list[Message]:
 
 
 def repair_messages(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation as the API takes it; messages that are in order already come back equal.
+    """The same conversation as the API takes it; messages that are in order already are unchanged.
 
-    Text after a call moves ahead of it, results move to the front of the turn after their calls, in call order; a
+    Text after a call moves before it, results move to the front of the turn after their calls, in call order; a
     second result for a call and a result without a call are dropped (of two, an error stays); a call without a result
     gets an error that says so. What was never said is not made up: a conversation that ends with the assistant still
     does.

@@ -1,8 +1,8 @@
 """From any value to plain JSON data.
 
-Whatever a tool returns becomes dicts, lists, strings and numbers, and no further of it is read than could ever be
-shown. A value never fails here, save a generator that breaks while it is read. How the data is cut to its room is next
-door, in `fitting.py`.
+Whatever a tool returns becomes dicts, lists, strings and numbers, and no more of it is read than could ever be
+shown. No value fails here, except a generator that raises while it is read. How the data is cut to size is next door,
+in `fitting.py`.
 """
 
 import base64
@@ -24,7 +24,7 @@ from .summaries import about_bytes
 __all__ = ["Partial", "dumps", "plain", "well_formed"]
 
 DEEPEST = 50
-SHORT_BINARY = 64  # bytes: a hash or a key; of anything longer a model reads no more than a line about it
+SHORT_BINARY = 64  # bytes: a hash or a key; of anything longer the model reads only a line about it
 
 
 @dataclass
@@ -40,6 +40,7 @@ def envelope(part: Partial) -> dict[str, Any]:
 
 
 def dumps(data: Any) -> str:
+    """JSON as results carry it: letters as they are, no NaN."""
     return json.dumps(data, ensure_ascii=False, allow_nan=False, default=envelope)
 
 
@@ -49,7 +50,7 @@ def plain(value: Any, budget: float) -> Any:
 
 
 class Reader:
-    """One reading of one value. `seen` counts characters, low: it decides only when to stop reading."""
+    """Reads one value once. `seen` undercounts characters: it only decides when to stop."""
 
     def __init__(self, budget: float):
         self.budget = budget
@@ -133,7 +134,7 @@ def unfold(value: Any, budget: float) -> tuple[str, Any, int | None]:
 def unfold_foreign(value: Any, budget: float) -> tuple[str, Any, int | None]:
     """Objects of libraries, known by what they can do: pydantic, numpy, pandas, sqlite3 rows, named tuples."""
     kind = type(value)
-    most = int(min(budget, 10**9)) + 1  # more could not be shown, were each a single character
+    most = int(min(budget, 10**9)) + 1  # more could not be shown, even at one character each
     if hasattr(kind, "model_dump"):
         return unfold(value.model_dump(), budget)
     if hasattr(kind, "_asdict"):
@@ -183,7 +184,7 @@ def finite(number: float) -> float | str:
 
 
 def in_order(values: set[Any] | frozenset[Any]) -> list[Any]:
-    """The same order in every process: by value where values compare, else by what is written for them."""
+    """The same order in every process: by value where values compare, else by their written form."""
     kinds = {type(value) for value in values}
     if kinds in ({int}, {str}):
         return sorted(values)
@@ -193,7 +194,7 @@ def in_order(values: set[Any] | frozenset[Any]) -> list[Any]:
 
 
 def stated(value: Any) -> str:
-    """An object nobody can write as JSON, in a few words: `"Widget"` or `"Socket: closed"`, never an address."""
+    """An object that JSON cannot hold, in a few words: `"Widget"` or `"Socket: closed"`, never an address."""
     kind = type(value)
     said = ""
     says_nothing: Any = (object.__str__, object.__repr__)

@@ -1,8 +1,8 @@
-"""Repairs of an input that are on a list, and written down: digits without quotes, dates put the ISO way.
+"""Repairs of an input, only those on a list, and logged: digits without quotes, dates in ISO form.
 
-A repair that nobody listed is a guess, and one that nobody logs is a lie: the person who approves sees another value
-than the one the model sent. So `repair_input` does what is named in `allow`, looks at the schema first, returns a line
-for each change, and leaves alone whatever it cannot read in one way only. An id is never completed or corrected; that
+An unlisted repair is a guess, and an unlogged one is a lie: the person who approves sees another value than the one the
+model sent. So `repair_input` does only what `allow` names, looks at the schema first, returns a line for each change,
+and leaves alone whatever can be read in more than one way. An id is never completed or corrected; that
 is a question for the user. What an input must be is for `contract/schema.py`; `run_agent` repairs nothing by itself.
 """
 
@@ -46,10 +46,11 @@ REPAIRS = {"digits": _digits, "dates": _date}
 
 
 def repair_input(schema: Mapping[str, Any], value: Any, allow: Iterable[str] = ("digits", "dates")) -> Repaired:
-    """An input with the repairs of the list done, field by field; the result is to be checked like any other.
+    """An input with the listed repairs made, field by field; check the result like any other input.
 
-    `{"amount_cents": "1999"}` → `{"amount_cents": 1999}` and `amount_cents: digits, "1999" → 1999`. Nothing of an
-    input that fits already is touched.
+    `allow` names the repairs: `"digits"` where a number came as text, `"dates"` where a date is written another way.
+    `{"amount_cents": "1999"}` → `{"amount_cents": 1999}` and `amount_cents: digits, "1999" → 1999`. An input that
+    fits already is left alone.
     """
     allow = list(allow)
     if unknown := [name for name in allow if name not in REPAIRS]:

@@ -1,7 +1,7 @@
 """What a tool returned, as the content of a `tool_result`.
 
-Text stays text; everything else is written as JSON that any reader can parse. Nothing grows past its budget, and what
-is left out is said where it was left out: a silent cut is worse than an error. A value never makes the result fail.
+Text stays text; everything else is written as JSON that any reader can parse. Nothing exceeds its budget, and every
+cut is marked where it was made: a silent cut is worse than an error. No value makes the result fail.
 Which call the content answers, and whether it is an error, is next door in `tools.py`.
 """
 
@@ -24,15 +24,16 @@ __all__ = [
 ]
 
 DEFAULT_BUDGET = 30_000  # characters
+LONGEST_ERROR = 2_000  # characters; 500 for an exception not meant for the model
 SUMMARY_FROM = 400  # a smaller budget has no room for a summary and rows
-MOST_ROWS = 50_000  # of more rows there is no summary: reading them all would take longer than the call
-FRAME = len(dumps(Partial([], 0)))  # what `first_that_fit` sets aside for counts, which stand elsewhere here
+MOST_ROWS = 50_000  # with more rows there is no summary: reading them all would take longer than the call
+FRAME = len(dumps(Partial([], 0)))  # what `first_that_fit` reserves for counts, which go elsewhere here
 NO_OUTPUT = "(no output)"
 MORE_NARROWLY = "Ask more narrowly to see the rest."
 NO_MESSAGE = "The tool failed without saying why."
 # A stack trace in an exception's message, up to its last line, which says what happened.
 FRAMES = re.compile(r"Traceback \(most recent call last\):[ \t]*\n(?:[ \t]+[^\n]*\n?)*")
-# The blocks a result may hold, and the field without which a dict of that `type` is somebody's data.
+# The blocks a result can hold, and the field without which a dict of that `type` is just data.
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls and the SDK's types (2.14)
 RESULT_BLOCKS = {
     "text": "text",
@@ -47,11 +48,11 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
     """The content for what a tool returned, at most `budget` characters long.
 
     `"4 C"` → `"4 C"`, `None` → `"(no output)"`, `{"price": Decimal("19.90")}` → `'{"price": "19.90"}'`.
-    Text (also as bytes) stays itself, a list of content blocks stays a list of blocks, the rest is JSON.
+    Text (also as bytes) stays text, a list of content blocks stays a list of blocks, the rest is JSON.
     Text that is too long keeps its head and its tail; a list that is too long becomes
-    `{"total": 9000, "returned": 120, "truncated": true, "summary": {...}, "items": [...]}`, a summary only of objects.
-    The list in an `envelope` is summarised in its `meta`. A page that is cut once more has no `next_cursor` any more,
-    since that would skip what the cut took, and says how to ask again.
+    `{"total": 9000, "returned": 120, "truncated": true, "summary": {...}, "items": [...]}`, a summary only for objects.
+    The list in an `envelope` is summarised in its `meta`. A page that is cut again loses its `next_cursor`,
+    which would skip what was cut, and says how to ask again.
     """
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"A budget of {budget} cannot hold a result: give {SMALLEST_BUDGET} characters or more.")
@@ -69,23 +70,25 @@ def encode_result(value: Any, budget: int = DEFAULT_BUDGET) -> str | list[Block]
 
 
 def envelope(data: Any, **meta: Any) -> dict[str, Any]:
-    """The one form of all results: `{"ok": true, "data": …, "meta": {…}}`; of a `ToolError`, why it is not ok.
+    """One form for all results: `{"ok": true, "data": …, "meta": {…}}`; for a `ToolError`, why it is not ok.
 
     `envelope([...], total=412, next_cursor="20")`; `encode_result` writes its counts into `meta` where it has to cut.
     """
     if isinstance(data, ToolError):
         why = {"code": data.code, "message": data.message, "hint": data.hint, "retryable": data.retryable}
-        return {"ok": False, "data": None, "meta": {**{key: part for key, part in why.items() if part != ""}, **meta}}
+        said = {key: part for key, part in why.items() if part not in (None, "")}
+        return {"ok": False, "data": None, "meta": {**said, **meta}}
     return {"ok": True, "data": data, "meta": meta}
 
 
-def error_text(error: BaseException | str, limit: int = 2_000) -> str:
-    """What the model reads about a failure: never empty, never a traceback, no folder of this machine.
+def error_text(error: BaseException | str) -> str:
+    """What the model reads about a failure: never empty, no traceback, no folders of this machine.
 
     `ToolError("NOT_FOUND", "There is no order 7.", hint="Use search_orders.")` →
     `"NOT_FOUND: There is no order 7.\\nHint: Use search_orders.\\nRetryable: no, the same call will fail again."`;
     any other exception gives its type and message: `KeyError("x")` → `"KeyError: 'x'"`.
     """
+    limit = LONGEST_ERROR
     if isinstance(error, str):
         said = error
     elif isinstance(error, ToolError):
@@ -95,12 +98,12 @@ def error_text(error: BaseException | str, limit: int = 2_000) -> str:
         again = "yes, the same call may succeed later" if error.retryable else "no, the same call will fail again"
         said = "\n".join([*lines, f"Retryable: {again}."])
     else:
-        said, limit = describe(error), min(limit, 500)
+        said, limit = describe(error), 500
     return cut_text(well_formed(said), limit) if said.strip() else NO_MESSAGE
 
 
 def text_only(content: str | Iterable[Block] | None) -> str | list[Block]:
-    """Content as an error may carry it: its text blocks, and always some text.
+    """Content that an error may carry: only text blocks, and always some text.
 
     `[image, text]` → `[text]`, `""` → `"The tool failed without saying why."`
     """
@@ -110,13 +113,13 @@ def text_only(content: str | Iterable[Block] | None) -> str | list[Block]:
     return kept or NO_MESSAGE
 
 
-# Cuts of what a tool has counted itself, and of rows
+# Cutting pages that a tool has counted, and rows
 
 
 def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
-    """A page of a list, cut once more, or the list in an envelope: its counts tell what is really there.
+    """A page of a list, cut again, or the list in an envelope: its counts say how much there really is.
 
-    Its `next_cursor` goes. It would skip what the cut took, and as None it would say that this was the end.
+    `next_cursor` is removed: it would skip what was cut, and None would say that this was the end.
     """
     if not isinstance(data, dict):
         return None
@@ -124,7 +127,7 @@ def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
     counts = data["meta"] if enveloped else data
     lists = [key for key, part in data.items() if isinstance(part, list | Partial)]
     paged = "next_cursor" in counts
-    if not paged and not (enveloped and lists):
+    if not paged and not enveloped:
         return None
     asked, counts = counts, {key: part for key, part in counts.items() if key != "next_cursor"}
     again = "Not all of this page fits: ask for it again, with the same cursor (or none) and"
@@ -144,7 +147,7 @@ def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
             return {**{key: part for key, part in told.items() if key != name}, name: items}
 
         longest = len(dumps(cut_to([]))) + 2 * len(str(len(part.items)))
-        kept = first_that_fit(part, budget - longest + FRAME) if longest < budget else None
+        kept = first_that_fit(part, budget - longest + FRAME)
         if isinstance(kept, Partial) and isinstance(kept.items, list) and kept.items:
             return cut_to(kept.items)
     if paged:
@@ -153,18 +156,18 @@ def fit_page(value: Any, data: Any, budget: int) -> dict[str, Any] | None:
 
 
 def fit_rows(value: Any, budget: int) -> dict[str, Any] | None:
-    """A list of objects, all of them summarised first; what fits of them after that."""
+    """A list of objects: a summary of all of them, then as many as fit."""
     rows, summary = summary_within(value, budget)
     if not summary:
         return None
     told = {"total": len(rows), "returned": len(rows), "truncated": True, "summary": summary}
     told |= {"rest": MORE_NARROWLY, "items": []}
     kept = first_that_fit(Partial(rows, len(rows)), budget - len(dumps(told)) + FRAME)
-    return {**told, "returned": len(kept.items), "items": kept.items} if isinstance(kept, Partial) else None
+    return {**told, "returned": len(kept.items), "items": kept.items}
 
 
 def summary_within(value: Any, budget: int) -> tuple[list[Any], dict[str, Any]]:
-    """The rows of a list of objects and their summary, in a third of the budget; no summary where it has no use."""
+    """The rows of a list of objects, and their summary in a third of the budget, if one is of use."""
     if not isinstance(value, list | tuple) or not 2 <= len(value) <= MOST_ROWS or budget < SUMMARY_FROM:
         return [], {}
     rows = plain(value, math.inf)
@@ -183,6 +186,7 @@ def is_blocks(value: Any) -> bool:
 
 
 def is_block(value: Any) -> bool:
+    """Whether a value is a content block that a result can hold."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
     if value["type"] == "text":
@@ -209,7 +213,7 @@ def fit_blocks(blocks: list[Block], budget: int) -> list[Block]:
 
 
 def describe(error: BaseException) -> str:
-    """`type: message` of an exception; of a group, the failures in it; folders are cut from paths."""
+    """`type: message` of an exception, or the failures in a group; folders are cut from paths."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(describe(one) for one in error.exceptions[:3])
     try:

@@ -1,11 +1,11 @@
 """Doing it again without doing it twice: repeated calls, and the keys that make them harmless.
 
-A failure can be met by three layers: the transport sends the request again, the tool makes its call again, the model
-writes another call. Each of them multiplies the others, so one layer alone may repeat a write, and only under a key by
-which the other side knows the operation again. A tool's part is `repeated`; a key's, `idempotency_key` and, where the
-other side keeps no keys, `KeyStore`. How often the model may try is the loop's cap (`failures.py`); when it goes in
-circles is told in `stalls.py`, what a run may spend in `spending.py`. The waiting between two attempts is the work of
-`tenacity`.
+Three levels can react to a failure: the transport sends the request again, the tool makes its call again, the model
+writes another call. Their attempts multiply, so only one level may repeat a write, and only with a key by
+which the other side recognises the operation. `repeated` is for tools; `idempotency_key` makes keys, and `KeyStore`
+keeps them where the other side does not. How often the model may try is the loop's cap (`failures.py`); `stalls.py`
+notices when it goes in circles, `spending.py` limits what a run may spend. `tenacity` does the waiting between two
+attempts.
 """
 
 import functools
@@ -31,15 +31,15 @@ from .tools import Tool
 
 __all__ = ["KeyStore", "idempotency_key", "passes", "repeated"]
 
-# Codes of a `ToolError` that do not say that nothing was done; any other is the tool's own word for it.
+# Codes of a `ToolError` after which something may have been done; any other says that nothing was.
 UNSURE = {"TIMEOUT", "OUTCOME_UNKNOWN", "EXCEPTION", "INTERNAL"}
 
 
-# The tool's layer
+# The tool's level
 
 
 class GaveUp(ToolError):
-    """The last word of a tool that was repeated: the call may succeed later, and no layer above makes it again now."""
+    """A repeated tool has given up: the call may succeed later, but no level above may repeat it now."""
 
 
 def passes(error: BaseException) -> bool:
@@ -57,14 +57,14 @@ def repeated(
     longest_wait: float = 8.0,
     sleep: Callable[[float], Any] | None = None,
 ) -> Tool:
-    """The same tool, whose call is made up to `attempts` times while its failures are of the kind that passes.
+    """The same tool, whose call is tried up to `attempts` times while its failures are of a kind that passes.
 
     Between two attempts it waits: a random part of `first_wait`, then of twice as much, never more than `longest_wait`
     (so that a thousand callers do not come back together). The tool's `timeout` covers all attempts. When the last one
-    fails, the model reads that others went before it, and not to make the same call now.
+    fails, the model reads how often it was tried, and not to make the same call now.
 
-    A plain write is refused, whatever its failures would be: a call may hold several requests, and if the second was
-    turned away the first has taken effect. `idempotent=True` is the tool's own promise; nothing here can check it.
+    A plain write is refused, however it would fail: a call may make several requests, and when the second is turned
+    away, the first has taken effect. `idempotent=True` is the tool's promise; nothing here can check it.
     """
     from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -75,11 +75,11 @@ def repeated(
     if tool.effect != "read" and not tool.idempotent:
         raise ValueError(
             f"`{tool.name}` writes, and made twice it takes effect twice: give its writes an idempotency key and say "
-            "idempotent=True, or leave the repeating to the layer that has one."
+            "idempotent=True, or leave the repeating to the level that has one."
         )
     function = tool.function
     if hasattr(function, "attempts"):
-        raise ValueError(f"`{tool.name}` is repeated already: two layers of {attempts} would multiply, so keep one.")
+        raise ValueError(f"`{tool.name}` is repeated already: two levels of {attempts} would multiply, so keep one.")
     options: dict[str, Any] = {
         "stop": stop_after_attempt(attempts),
         "wait": wait_random_exponential(multiplier=first_wait, max=longest_wait),
@@ -113,7 +113,7 @@ def repeated(
 
 
 def last_word(error: Exception, attempts: int, tool: Tool) -> Exception:
-    """What the layer above is told: how often it was tried, and that this is enough for now."""
+    """What the level above is told: how often it was tried, and that this is enough for now."""
     if not passes(error) or attempts == 1:
         return error
     said = error.message if isinstance(error, ToolError) else describe(error)
@@ -136,8 +136,8 @@ def idempotency_key(task: str, step: str, inputs: Mapping[str, Any]) -> str:
 
     `idempotency_key("ticket-118", "refund cup", {"order_id": "ORD-20260914"})` → `"ticket-118/refund%20cup/4fd0…"`
 
-    `inputs` are those that make it another operation: the order and the amount, not a note that is worded anew each
-    time. The order of their keys does not matter.
+    `inputs` are those that tell operations apart: the order and the amount, not a note that is worded differently
+    each time. The order of their keys does not matter.
     """
     if not task.strip() or not step.strip():
         raise ValueError("A key says what it belongs to: name the task and the step, such as 'ticket-118', 'refund'.")
@@ -145,11 +145,11 @@ def idempotency_key(task: str, step: str, inputs: Mapping[str, Any]) -> str:
 
 
 class KeyStore:
-    """What was begun under which key and what came of it, for services that keep no keys themselves.
+    """What was begun under which key and its result, for services that keep no keys themselves.
 
-    One SQLite file; that a key stands there once is the table's own constraint, which holds for every thread and
-    process. (The shop needs none of this: its ledger has such a column itself.) A result is kept for `keep`, by default
-    a week; what was begun and never reported stays until somebody has looked.
+    One SQLite file; a constraint of its table keeps each key unique, for every thread and process. (The shop needs none
+    of this: its ledger has such a column.) A result is kept for `keep`, by default a week; what was begun and never
+    reported stays until somebody has looked.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class KeyStore:
 
         Other inputs under the same key are KEY_REUSED; a key that was begun without an outcome is OUTCOME_UNKNOWN. A
         `ToolError` of `do` says that nothing was done, and leaves the key free, unless its code is one of `UNSURE`.
-        After anything else nobody knows; after a refused connection neither, for `do` may hold an earlier request.
+        After anything else nobody knows, not even after a refused connection: an earlier request may have worked.
         """
         digest = digest_of(inputs)
         with self._writing() as db:
@@ -183,19 +183,19 @@ class KeyStore:
                 row = key, digest, self._stamp(self._clock())
                 db.execute("INSERT INTO idempotency_keys (key, digest, begun_at) VALUES (?, ?, ?)", row)
                 first = None
-            except sqlite3.IntegrityError:  # the key stands there already
+            except sqlite3.IntegrityError:  # the key is there already
                 first = db.execute("SELECT digest, result FROM idempotency_keys WHERE key = ?", (key,)).fetchone()
         if first is None:
             return self._do(key, do)
         if first[0] != digest:
-            hint = "one key stands for one operation: do not try again, look at what was done under it"
+            hint = "one key is for one operation: do not try again, look at what was done under it"
             raise ToolError("KEY_REUSED", f"the key {key} belongs to a call with other inputs", hint=hint)
         if first[1] is None:
             raise unknown(key)
         return json.loads(first[1])
 
     def settle(self, key: str, result: Any) -> None:
-        """Somebody looked, and it was done: from now on this is its result. A result that is there stays."""
+        """Somebody looked, and it was done: from now on this is its result. An existing result stays."""
         with self._writing() as db:
             change = "UPDATE idempotency_keys SET result = ? WHERE key = ? AND result IS NULL"
             db.execute(change, (dump("result", result), key))
@@ -224,7 +224,7 @@ class KeyStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, on a connection of one's own; what is committed is on the disk."""
+        """All or nothing, on its own connection; what is committed is on disk."""
         db = None
         try:
             db = sqlite3.connect(self.path, timeout=10, isolation_level=None)

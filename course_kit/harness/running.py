@@ -1,10 +1,10 @@
-"""Run the calls of one turn: which of them together, how many at once, and for how long.
+"""Run the calls of one turn: which together, how many at once, and for how long.
 
 Calls run together only when every one of them is a read; a turn with a write in it runs in call order. Each call has
-exactly one result, whatever it does. What is asked of the model before and after stands in `loop.py`, one call by
-itself in `tools.py`, threads and event loops in `waiting.py`.
+exactly one result, whatever it does. The requests before and after are in `loop.py`, a single call in `tools.py`,
+threads and event loops in `waiting.py`.
 
-In the plain form a call that runs alone and without a time-out stays in the caller's thread, so that it may draw, ask
+In the plain form a call that runs alone and without a time-out stays in the caller's thread, so that it can draw, ask
 or use a connection that is bound to it. In the `await` form the caller's loop is never blocked: coroutine tools are
 awaited in it, plain functions go to a thread. (One that has to stay in the loop's thread is written with `async def`.)
 """
@@ -25,12 +25,12 @@ from .waiting import in_thread, inside_tool_loop, lasting_loop, tool_loop, value
 
 __all__ = ["CallContext", "batches", "current_call", "run_calls", "run_calls_async"]
 
-GRACE = 0.5  # seconds that a coroutine tool has to end, once it was cancelled
+GRACE = 0.5  # seconds that a coroutine tool has to end, once cancelled
 
 
 @dataclass(frozen=True)
 class CallContext:
-    """The call that is being made, for the tool itself: together the two name it in every process and for ever."""
+    """The call being made, for the tool to read: the two ids together name it in every process, for ever."""
 
     tool_use_id: str
     run_id: str | None = None  # None where the run is kept in no store
@@ -40,7 +40,7 @@ this_call: ContextVar[CallContext | None] = ContextVar("this_call", default=None
 
 
 def current_call() -> CallContext | None:
-    """Inside a tool: which call this is. Of its ids a key can be made, so that a repeated call takes effect once."""
+    """Inside a tool: which call this is. A key made from its ids lets a repeated call take effect once."""
     return this_call.get()
 
 
@@ -48,10 +48,10 @@ def run_calls(calls: Sequence[Call], *, limit: int = 5, run_id: str | None = Non
     """Make the calls of a turn; give a `started` event before each and a `result` event when it ends.
 
     `{"event": "started", "tool_use_id": "toolu_1", "input": {...}}`, then
-    `{"event": "result", "result": {...}, "began": 1796050000.2, "seconds": 0.1}`; a failure has its code besides, as
-    `"failure"`. A call begins only when the event after its `started` is asked for, so what the reader wrote down is
-    written before anything happens. Calls that run together are all announced first, `limit` of them run at a time,
-    and their results come as they finish. Whoever stops reading, or is interrupted, leaves at once: close the iterator
+    `{"event": "result", "result": {...}, "began": 1796050000.2, "seconds": 0.1}`; a failure also has its code, as
+    `"failure"`. A call begins only when the event after its `started` is asked for, so the reader can store
+    that before anything happens. Calls that run together are all announced first, `limit` of them run at a time,
+    and their results come as they finish. A reader that stops or is interrupted leaves at once: close the iterator
     (`contextlib.closing`), and what can be cancelled is cancelled.
     """
     # subtle: a coroutine tool that comes here holds up the loop that other coroutine tools need; `run_call` says so.
@@ -91,18 +91,18 @@ def batches(calls: Sequence[Call], limit: int, run_id: str | None) -> Iterator["
     if limit < 1:
         raise ValueError(f"`limit` is {limit}: let at least one call run at a time.")
     turn = [Running(call, CallContext(call.tool_use["id"], run_id)) for call in calls]
-    if limit > 1 and all(one.is_read for one in turn):
-        yield from [turn] if turn else []
+    if turn and limit > 1 and all(one.is_read for one in turn):
+        yield turn
         return
     for one in turn:
-        # A writer that timed out cannot be stopped in its thread: until it ends, no second one beside it.
+        # A writer that timed out cannot be stopped in its thread: until it ends, no second one starts.
         busy = next((other for other in turn if other.where and not other.is_read), None)
         yield [one] if one.is_read or busy is None else result_event(not_run(one.call, busy.call))
 
 
 @dataclass(eq=False)
 class Running:
-    """One call on its way. `where` the tool is at work, also when nobody waits for it any longer."""
+    """One call on its way. `where` says where the tool runs, even when nobody waits any more."""
 
     call: Call
     context: CallContext
@@ -131,7 +131,7 @@ class Running:
             try:
                 await asyncio.wait({work}, timeout=timeout)
                 in_time, stopped = work.done(), False
-                if not in_time and self.where == "loop":
+                if self.where == "loop":  # it is not done, then, and can be stopped
                     work.cancel()
                     stopped = await self.ended(GRACE)
             finally:
@@ -181,7 +181,7 @@ class Running:
             self.where = None
 
     async def ended(self, seconds: float) -> bool:
-        """Wait until the tool is not at work any more, at most so long; say whether it is so."""
+        """Wait at most this long for the tool to end; return whether it has."""
         until = time.perf_counter() + seconds
         while self.where and time.perf_counter() < until:
             await asyncio.sleep(0.005)
@@ -216,4 +216,4 @@ def result_event(outcome: Outcome | BaseException, times: Mapping[str, float] | 
         event["failure"] = outcome.failure
     if outcome.details is not None:
         event["details"] = outcome.details
-    return {**event, **(times or {"seconds": 0.0})}  # one that was not run has no beginning
+    return {**event, **(times or {"seconds": 0.0})}  # one that was not run never began

@@ -52,7 +52,13 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
         return lambda request: client.messages.create(**request)
     if callable(client):
         return client
-    raise TypeError(f"`client` is {type(client).__name__}: give an anthropic client or a function request -> message.")
+    hint = ""
+    if hasattr(client, "chat"):
+        hint = " `openai_chat(client)` and `openai_responses(client)` make one of it."
+    elif hasattr(client, "client"):
+        hint = " `provider.client()` gives one."
+    kind = type(client).__name__
+    raise TypeError(f"`client` is {kind}: give an anthropic client or a function request -> message.{hint}")
 
 
 def _reply(message: Any, watch: Watch) -> Event:
@@ -67,7 +73,7 @@ def _reply(message: Any, watch: Watch) -> Event:
 
 
 def _lost(error: Exception, watch: Watch) -> Event:
-    """A reply that did not arrive whole is a cut turn. A refused request is not: its exception goes on."""
+    """A reply that arrived incomplete is a cut turn. A refused request is not: its exception goes on."""
     import anthropic
     import httpx2
 

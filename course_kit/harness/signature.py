@@ -34,7 +34,7 @@ def name_of(function: Callable[..., Any], name: str | None = None) -> str:
         raise TypeError("A lambda has neither name nor types: write the tool with `def`.")
     if not NAME.fullmatch(name):
         raise ValueError(
-            f"{name!r} is no name for a tool: use 1 to 128 of the letters a-z and A-Z, digits, `_` and `-`, "
+            f"{name!r} is not a valid tool name: use 1 to 128 of the letters a-z and A-Z, digits, `_` and `-`, "
             "for example with `@tool(name=...)`."
         )
     return name
@@ -72,7 +72,7 @@ def docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 
 
 def schema_of(function: Callable[..., Any], name: str, texts: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A function's input schema, and the adapters for the inputs that are no plain JSON in Python."""
+    """A function's input schema, and the adapters for inputs that are not plain JSON in Python."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -88,7 +88,7 @@ def schema_of(function: Callable[..., Any], name: str, texts: dict[str, str]) ->
             [(key, "validation", adapter) for key, adapter in adapters.items()], schema_generator=schema_generator()
         )
     except (PydanticUserError, NameError, RecursionError):
-        for key in parameters:  # one after the other, to name the one that it was
+        for key in parameters:  # one by one, to name the one at fault
             adapter_for(hints[key], key, name, tried=True)
         raise
     properties = {}
@@ -153,7 +153,7 @@ def adapter_for(annotation: Any, key: str, name: str, tried: bool = False) -> An
 
 
 def known_to_pydantic(annotation: Any) -> Any:
-    """The same type, with `typing.TypedDict` made anew as pydantic reads it (before Python 3.12)."""
+    """The same type, with `typing.TypedDict` rebuilt as pydantic reads it (before Python 3.12)."""
     if sys.version_info >= (3, 12):
         return annotation
     from typing_extensions import TypedDict
@@ -259,7 +259,7 @@ def tidy(schema: dict[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_union(node: dict[str, Any]) -> dict[str, Any]:
-    """A union that a type can say is said by the type; null goes where leaving the input out means the same."""
+    """A union becomes a `type` where one can say it; null goes where leaving the input out means the same."""
     branches = node.get("anyOf", [])
     if node.get("default", ...) is None:
         del node["default"]

@@ -1,6 +1,6 @@
 """What a run has spent, and whether it may go on: calls and tokens, read off its events.
 
-A pure function of the events, as `stalls.py` and the cap of `failures.py` are: a loop asks it before it goes on.
+A pure function of the events, as `stalls.py` and the cap of `failures.py` are: a loop asks it before it continues.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,8 +1,8 @@
 """Stuck, or only waiting? A run is stuck when nothing new comes in: same calls, same inputs, same results.
 
-A limit of steps ends such a run late and with nothing in hand. Here it is noticed early, and the model is told once to
-close: to sum up what is known, or to say what is missing. Polling whose result moves is no stall; a job that is merely
-slow looks like one, so how many equal rounds are enough is a setting.
+A step limit ends such a run late and with no result. Here it is noticed early, and the model is told once to finish: to
+sum up what is known, or to say what is missing. Polling with changing results is not a stall; a job that is merely slow
+looks like one, so how many equal rounds are enough is a setting.
 """
 
 import json
@@ -19,7 +19,7 @@ CLOSING = (
 
 
 def round_of(calls: Sequence[Block], results: Mapping[str, Block]) -> str:
-    """What a round was, as text that two equal rounds share: the order of keys and of calls does not count."""
+    """A round as text, the same for equal rounds: the order of keys and of calls does not count."""
     made = [
         json.dumps([call["name"], call["input"], _without_id(results[call["id"]])], sort_keys=True) for call in calls
     ]

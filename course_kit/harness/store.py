@@ -1,10 +1,9 @@
 """Runs, the approvals they wait for, and who decided what: one SQLite file that outlives every process.
 
 A run is its request and its list of events; both are kept as they happen, so that whoever opens the file after a crash
-goes on where the dead process was. Questions to a person, their answers and their use are rows of one log that only
-grows: the queue of pending approvals is what was asked in it and not yet decided, so queue and log cannot disagree.
-What the events mean is told in `loop.py`; who asks and who answers, in `approval.py`; how the file is kept whole, in
-`store_file.py`.
+can continue where the process died. Questions to a person, their answers and their use are rows of one log that only
+grows: the queue of pending approvals is what was asked there and not yet decided, so queue and log cannot disagree.
+`loop.py` explains the events; `approval.py`, who asks and who answers; `store_file.py`, how the file stays intact.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _PENDING = """SELECT * FROM audit AS asked WHERE step = 1 AND NOT EXISTS (SELECT
 
 
 class RunTaken(CourseKitError):
-    """Another process goes on with the same run: its event has taken the position."""
+    """Another process is continuing this run: its event has taken the position."""
 
 
 class NotFound(CourseKitError):
@@ -49,7 +48,7 @@ class NotApproved(CourseKitError):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it was kept: its first `request` with messages, its `settings`, and every event so far."""
+    """A run as stored: its first `request` with messages, its `settings`, and every event so far."""
 
     run_id: str
     request: dict[str, Any]
@@ -72,8 +71,8 @@ class Pending:
 class RunStore:
     """Runs and approvals in one file. Safe to use from several threads and processes, and after `kill -9`.
 
-    What a method stored is on the disk when it returns, whole; what it did not finish has left no trace. The log of
-    approvals refuses changes by mistake; who owns the file can still do with it what they like.
+    When a method returns, all that it stored is on disk; what it did not finish leaves no trace. The log of
+    approvals refuses accidental changes; the file's owner can still change anything.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], datetime] | None = None):
@@ -95,9 +94,9 @@ class RunStore:
         return run_id
 
     def append(self, run_id: str, position: int, event: dict[str, Any]) -> None:
-        """Keep the event with this number: 0, 1, 2, ... Whoever finds the number taken must not go on with the run.
+        """Store the event with this number: 0, 1, 2, ... A caller that finds it taken must not continue the run.
 
-        What a decision or the start of a call means for the queue and the log is written with it, or neither is.
+        What a decision or the start of a call changes in queue and log is written with it, or neither is.
         """
         text = dump("event", event)
         with self._file.writing() as db:
@@ -122,7 +121,7 @@ class RunStore:
                     self._use(db, run_id, id, event["input"])
 
     def load(self, run_id: str) -> StoredRun:
-        """A run with all that is known of it: feed its events to a new `Loop` to go on."""
+        """A run with everything stored of it: feed its events to a new `Loop` to continue."""
         with self._file.reading() as db:
             self._check_run(db, run_id)
             [run] = db.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,))
@@ -152,9 +151,9 @@ class RunStore:
     # ---- approvals ----
 
     def ask(self, run_id: str, tool_use: Block, *, expires_at: str | None = None) -> None:
-        """Put a call into the queue, with its input as it would run; asked again, it changes nothing.
+        """Put a call into the queue, with its input as it would run; asking again changes nothing.
 
-        `expires_at` is an ISO 8601 time with its zone, from which on the unanswered question is a denial.
+        `expires_at` is an ISO 8601 time with a zone, after which an unanswered question counts as denied.
         """
         if expires_at is not None and datetime.fromisoformat(expires_at).tzinfo is None:
             raise ValueError(f"expires_at is {expires_at}, without a zone: write it such as {self._now()}.")
@@ -172,14 +171,14 @@ class RunStore:
                 )
 
     def pending(self, run_id: str | None = None) -> list[Pending]:
-        """The calls that wait for a decision, oldest first; those whose time is up do not wait any more."""
+        """The calls that wait for a decision, oldest first, without those whose time is up."""
         with self._approvals(run_id) as db:
             rows = db.execute(f"{_PENDING} AND run_id = COALESCE(?, run_id) ORDER BY number", (run_id,)).fetchall()
         fields = ("run_id", "tool_use_id", "tool", "input", "at", "expires_at")
         return [Pending(*(json.loads(row[name]) if name == "input" else row[name] for name in fields)) for row in rows]
 
     def decide(self, run_id: str, tool_use_id: str, decision: Decision, *, by: str = "") -> None:
-        """Answer a question: once and for all. An edit stands for its own input, anything else for the one shown."""
+        """Answer a question once and for all. An edit is about its own input, anything else about the one shown."""
         if decision.verdict == "wait":
             raise ValueError("To wait is no answer: leave the question in the queue.")
         with self._approvals(run_id) as db:
@@ -203,9 +202,9 @@ class RunStore:
         return None if row is None else Decision.from_json(json.loads(row["decision"]))
 
     def use(self, run_id: str, tool_use_id: str, input: dict[str, Any]) -> bool:
-        """Take the approval, right before the call runs: True once, False ever after, in whatever process.
+        """Use up the approval, right before the call runs: True once, False ever after, in any process.
 
-        `input` is what is about to run, for an edit the edited one; any other than what was approved is refused. False
+        `input` is what is about to run (for an edit, the edited one); anything not approved is refused. False
         after a crash means that the call may have taken effect: look before you make it again. The loop's `started`
         events do the same (`append`).
         """
@@ -213,7 +212,7 @@ class RunStore:
             return self._use(db, run_id, tool_use_id, input)
 
     def audit(self, run_id: str | None = None) -> list[dict[str, Any]]:
-        """All that was asked, decided, used or expired, in the order it was written.
+        """Everything asked, decided, used or expired, in the order it was written.
 
         `[{"at", "event": "decided", "run_id", "tool_use_id", "tool", "input", "decision", "by"}, ...]`; `input` is what
         the row is about: as asked, as allowed or edited, as used.
@@ -232,7 +231,7 @@ class RunStore:
     # ---- inside ----
 
     def _log_decision(self, db: sqlite3.Connection, run_id: str, event: dict[str, Any]) -> None:
-        """A decision to wait opens the question; one that was taken at once is asked and answered in one."""
+        """A decision to wait opens the question; one made at once is logged as asked and answered."""
         id, decision = event["tool_use_id"], Decision.from_json(event["decision"])
         call = {"run_id": run_id, "tool_use_id": id, "tool": event["name"]}
         row = call | {"input": dump("input", event["input"]), "digest": digest_of(event["input"])}
@@ -270,13 +269,13 @@ class RunStore:
         """A transaction in which no question is overdue."""
         with self._file.writing() as db:
             while self._close_overdue(db):
-                db.execute("COMMIT")  # by itself: what comes next may be refused, and this stays
+                db.execute("COMMIT")  # separately: this stays even if what comes next is refused
                 db.execute("BEGIN IMMEDIATE")
             self._check_run(db, run_id)
             yield db
 
     def _close_overdue(self, db: sqlite3.Connection) -> bool:
-        """Answer the questions whose time is up with a denial in nobody's name; whether there were any."""
+        """Deny, in nobody's name, the questions whose time is up; return whether there were any."""
         now = self._clock().astimezone(UTC)
         limited = db.execute(f"{_PENDING} AND expires_at IS NOT NULL").fetchall()
         overdue = [row for row in limited if datetime.fromisoformat(row["expires_at"]) <= now]

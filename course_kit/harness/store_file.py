@@ -1,6 +1,6 @@
-"""The SQLite file behind `store.py`: its tables, and transactions that are whole or never were.
+"""The SQLite file behind `store.py`: its tables, and all-or-nothing transactions.
 
-Every call opens a connection of its own: threads and forked processes share nothing, and a killed process leaves at
+Every call opens its own connection: threads and forked processes share nothing, and a killed process leaves at
 most a journal behind that the next one rolls back. The journal is SQLite's ordinary one, not WAL: WAL needs shared
 memory, which network and container file systems lack, and it keeps what is new in a second file.
 """
@@ -51,7 +51,7 @@ class StoreFile:
                 self.path.touch()
         except OSError as error:
             raise SetupError(self._cannot(error)) from None
-        if 0 < self.path.stat().st_size < 100:  # subtle: a file shorter than its header, SQLite may write over
+        if 0 < self.path.stat().st_size < 100:  # subtle: SQLite may overwrite a file shorter than its header
             raise SetupError(f"{self.path} is not a store of runs: choose another path.")
         with self.writing() as db:
             mark, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
@@ -73,14 +73,13 @@ class StoreFile:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection of one's own, without a transaction."""
+        """A new connection, without a transaction."""
         if not self.path.exists():  # SQLite would make an empty one
             raise SetupError(f"{self.path} is gone: put it back, or open a store at another path.")
         db = sqlite3.connect(self.path, timeout=self.busy_seconds, isolation_level=None)
         try:
             db.row_factory = sqlite3.Row
-            db.execute("PRAGMA foreign_keys = ON")
-            db.execute("PRAGMA synchronous = EXTRA")  # what was committed is on the disk, the end of its journal too
+            db.execute("PRAGMA synchronous = EXTRA")  # a commit is on disk, and so is the removal of its journal
             yield db
         finally:
             db.close()
@@ -90,7 +89,7 @@ class StoreFile:
         try:
             with self.connection() as db:
                 db.execute(f"BEGIN {kind}")
-                yield db  # an exception in here closes the connection, and nothing was done
+                yield db  # an exception here closes the connection, and nothing is written
                 db.execute("COMMIT")
         except sqlite3.Error as error:
             raise SetupError(self._cannot(error)) from None
@@ -105,7 +104,7 @@ class StoreFile:
 
 
 def dump(what: str, value: Any, *, sort_keys: bool = False) -> str:
-    """JSON in ASCII: half a surrogate pair, which a model can write, is no text that SQLite takes."""
+    """JSON in ASCII: a model can write half a surrogate pair, which SQLite does not take as text."""
     try:
         return json.dumps(value, sort_keys=sort_keys)
     except (TypeError, ValueError, RecursionError) as error:

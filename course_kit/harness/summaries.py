@@ -1,7 +1,7 @@
 """What a large value holds, in a few lines: read first, it often answers the question, and nothing needs to be cut.
 
-`summary_of_rows` counts and bounds the fields of a list of objects, `summary_of_text` says what stands in a log, and
-`about_bytes` is the line that stands for a picture or another binary. Where they are put is next door, in `results.py`
+`summary_of_rows` counts and bounds the fields of a list of objects, `summary_of_text` says what is in a log, and
+`about_bytes` is the line that replaces a picture or other binary. Where they are put is next door, in `results.py`
 and `large.py`.
 """
 
@@ -12,12 +12,13 @@ from typing import Any
 
 __all__ = ["about_bytes", "summary_of_rows", "summary_of_text"]
 
-MOST_VALUES = 8  # a field with more different values is told by its first and last
+LONGEST_LINE = 200  # characters shown of the first and the last
+MOST_VALUES = 8  # a field with more values is described by its first and last
 LEVEL = re.compile(r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 
 
 def summary_of_rows(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Each field of the rows: how often each value comes, or from where to where they go.
+    """Each field of the rows: how often each value occurs, or their range.
 
     `[{"status": "paid", "cents": 5}, {"status": "paid", "cents": 7}, …]` →
     `{"status": {"paid": 2, …}, "cents": {"min": 5, "max": 7, "sum": 12}}`
@@ -42,18 +43,18 @@ def _field(name: str, values: list[Any], rows: int) -> dict[str, Any]:
     return {"different": len(counts), "first": min(counts), "last": max(counts), **missing}
 
 
-def summary_of_text(text: str, longest: int = 200) -> dict[str, Any]:
+def summary_of_text(text: str) -> dict[str, Any]:
     """How long a text is, how many lines name a level such as ERROR, its first line and its last."""
     lines = [line for line in text.splitlines() if line.strip()] or [""]
     levels = Counter(found[1] for line in lines if (found := LEVEL.search(line)))
     told: dict[str, Any] = {"characters": len(text), "lines": len(text.splitlines())}
     if levels:
         told["levels"] = dict(sorted(levels.items(), key=lambda pair: (-pair[1], pair[0])))
-    return {**told, "first_line": _short(lines[0], longest), "last_line": _short(lines[-1], longest)}
+    return {**told, "first_line": _short(lines[0]), "last_line": _short(lines[-1])}
 
 
-def _short(line: str, longest: int) -> str:
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+def _short(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
 
 
 # How files of a kind begin, from the formats' own definitions.

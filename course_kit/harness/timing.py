@@ -1,7 +1,7 @@
-"""When something of a run began and how long it took: the two fields that an event says about time.
+"""When a part of a run began and how long it took: the two time fields of an event.
 
-`began` is the hour, in seconds since 1970, so that spans of different processes can be put side by side; `seconds` is
-measured by a clock that nobody can set back. `told_by(clock)` puts another clock in the place of both, for a test or
+`began` is in seconds since 1970, so that spans of different processes can be put side by side; `seconds` is
+measured by a clock that nobody can set back. `told_by(clock)` replaces both clocks by another, for a test or
 for a page whose text must be the same every time.
 """
 
@@ -20,7 +20,7 @@ _OTHER: ContextVar[Callable[[], float] | None] = ContextVar("clock", default=Non
 
 @dataclass(frozen=True)
 class Watch:
-    """A watch that runs since it was made."""
+    """A watch that starts when it is made."""
 
     began: float
     ticks: Callable[[], float]
@@ -32,7 +32,7 @@ class Watch:
 
 
 def start_watch(clock: Callable[[], float] | None = None) -> Watch:
-    """A watch that begins now, by this clock or by the one that holds here."""
+    """A watch that starts now, by this clock or the current one."""
     clock = clock or _OTHER.get()
     if clock is None:
         return Watch(time.time(), time.perf_counter, time.perf_counter())
@@ -41,7 +41,7 @@ def start_watch(clock: Callable[[], float] | None = None) -> Watch:
 
 
 def clock_here() -> Callable[[], float] | None:
-    """The clock of `told_by`, to be handed to another thread; None where the machine's own holds."""
+    """The clock of `told_by`, to be handed to another thread; None for the machine's own."""
     return _OTHER.get()
 
 

@@ -2,8 +2,8 @@
 
 `@tool` makes the definition from the signature and the docstring. A call goes through three small functions that the
 loop shares: `prepare` checks the input, then `finish` or `fail` writes the one result that answers it. Which calls run
-at once and for how long is decided in `running.py`, who may run in `loop.py`; what a value looks like as a result
-stands in `results.py`, what can go wrong in `failures.py`.
+together and for how long is decided in `running.py`, whether one may run in `loop.py`; `results.py` turns a value
+into a result, `failures.py` lists what can go wrong.
 """
 
 import asyncio
@@ -46,16 +46,16 @@ Effect = Literal["read", "write", "irreversible"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tool:
-    """A function and its definition. Called, it is the function itself.
+    """A function and its definition. Calling it calls the function.
 
-    `name`, `description`, `input_schema`, `strict`, `defer_loading` and `input_examples` go to the model, the rest
-    stays here:
+    `name`, `description`, `input_schema`, `strict`, `defer_loading` and `input_examples` go to the model; the rest
+    stays here. In a request of your own, write `tools=[tool.definition() for tool in tools]`.
     `effect`          what a call does to the world; only `"read"` calls may run at the same time
     `needs_approval`  whether a person decides first: True, False, or a function of the input that says so
     `idempotent`      whether making the same call twice does no more than making it once
     `timeout`         seconds after which the loop stops waiting
     `budget`          characters a result may take; None: what the run allows
-    `encode`          writes a result within that; `LargeObjects.behind` puts in one that keeps what goes over
+    `encode`          writes a result within it; `LargeObjects.behind` sets one that keeps what does not fit
     `tags`            words of your own, to choose tools by
     """
 
@@ -112,9 +112,9 @@ def tool(
     input_examples: list[dict[str, Any]] | None = None,
     tags: Iterable[str] = (),
 ) -> Any:
-    """Make a `Tool` of a function: `@tool`, `@tool(effect="read")` or `tool(desk.refund, effect="irreversible")`.
+    """Make a `Tool` from a function: `@tool`, `@tool(effect="read")` or `tool(desk.refund, effect="irreversible")`.
 
-    Names, types and defaults come from the signature, the texts from the docstring; what is given here wins.
+    Names, types and defaults come from the signature, texts from the docstring; arguments given here win.
     A tool is a write until it says otherwise, and an irreversible one needs approval.
     """
     if function is None:
@@ -174,10 +174,12 @@ def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
     """Tools by name: `[add, search_orders]` → `{"add": Tool, "search_orders": Tool}`; a toolbox is returned as it is.
 
     Plain functions become tools. A dict is a definition without a function, such as a server tool, and stays a dict.
-    `budget` is for tools that name none of their own.
+    `budget` applies to tools that set none themselves.
     """
     if isinstance(tools, Toolbox) and budget is None:
         return tools
+    if isinstance(tools, Tool) or not isinstance(tools, Iterable):
+        raise TypeError(f"`tools` is a list of tools, not {tools!r:.80}: write `tools=[...]`.")
     pairs: Iterable[tuple[str | None, Any]] = (
         tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
     )
@@ -186,7 +188,7 @@ def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
         entry = given if isinstance(given, (Tool, dict)) else tool(given, name=key)
         if budget is not None and isinstance(entry, Tool) and entry.budget is None:
             entry = replace(entry, budget=budget)
-        # a toolset has no name of its own, only a type
+        # a toolset has no name, only a type
         name = entry.name if isinstance(entry, Tool) else entry.get("name") or entry.get("type")
         if not name:
             raise ValueError("A definition has neither `name` nor `type`: give it a `name`.")
@@ -207,16 +209,16 @@ def definitions(tools: Tools) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Call:
-    """A checked call, ready to be made: `tool.function(**arguments)`."""
+    """A checked call, ready to run: `tool.function(**arguments)`."""
 
     tool_use: Block
     tool: Tool
     input: dict[str, Any]  # what was checked, as JSON data: show this to a person
-    arguments: dict[str, Any]  # the same as the function wants it: a date, an Enum member, a dataclass
+    arguments: dict[str, Any]  # the same in the function's types: a date, an Enum member, a dataclass
 
 
 def prepare(tool_use: Block, tools: Tools) -> Call | Outcome:
-    """A call that may be made, or what answers it instead: unknown name, wrong input."""
+    """A call that can run, or the outcome that answers it: unknown name, wrong input."""
     box = toolbox(tools)
     name, id, input = tool_use["name"], tool_use["id"], tool_use.get("input")
     found = box.get(name)
@@ -224,14 +226,14 @@ def prepare(tool_use: Block, tools: Tools) -> Call | Outcome:
         said = unknown_tool(name, box, [known for known, entry in box.items() if isinstance(entry, Tool)])
         return failed(id, "UNKNOWN_TOOL", said)
     if broken := invalid_json(input, found.input_schema):
-        return Outcome(tool_result(id, broken, is_error=True), "INVALID_INPUT")  # JSON, so not to be cut
-    # Against the schema as it was written: what strict mode cannot say is checked here and nowhere else.
+        return Outcome(tool_result(id, broken, is_error=True), "INVALID_INPUT")  # JSON, so never cut
+    # Against the schema as written: what strict mode cannot express is checked only here.
     checked = check_tool_input(found, input)
     if not checked.ok:
         return Outcome(tool_result(id, checked.text(), is_error=True), "INVALID_INPUT")
     try:
         return Call(tool_use, found, checked.value, convert(checked.value, found.converters))
-    except ValueError as error:  # the function's own types refuse what the schema lets through
+    except ValueError as error:  # the function's types refuse what the schema lets through
         return failed(id, "INVALID_INPUT", str(error))
     except Exception as error:
         return fail(Call(tool_use, found, checked.value, {}), error)
@@ -241,14 +243,14 @@ def finish(call: Call, value: Any) -> Outcome:
     """The result of a call that returned: `finish(call, {"sum": 5}).result` → `{..., "content": '{"sum": 5}'}`."""
     try:
         return Outcome(tool_result(call.tool_use["id"], call.tool.encode(value, call.tool.budget or DEFAULT_BUDGET)))
-    except BaseException as error:  # a generator that breaks while it is read: the tool failed after all
+    except BaseException as error:  # a generator that raises while it is read: the tool failed after all
         return fail(call, error)
 
 
 def fail(call: Call, error: BaseException) -> Outcome:
     """The result of a call that raised: the model reads what happened and what to do about it.
 
-    An interrupt is the person's, not the tool's: it is raised again.
+    An interrupt is not the tool's failure: it is raised again.
     """
     if isinstance(error, KeyboardInterrupt):
         raise error
@@ -273,7 +275,7 @@ def run_tool(tool_use: Block, tools: Tools) -> Block:
 
 
 def run_call(call: Call) -> Outcome:
-    """Make a prepared call and say what came of it; an interrupt (Ctrl-C) passes through."""
+    """Run a prepared call and return its outcome; an interrupt (Ctrl-C) passes through."""
     made = begin(call)
     if isinstance(made, Outcome):
         return made
@@ -285,7 +287,7 @@ def run_call(call: Call) -> Outcome:
 
 
 async def run_call_async(call: Call) -> Outcome:
-    """The same where an event loop runs: a coroutine tool is awaited, a plain function is called."""
+    """The same inside an event loop: a coroutine tool is awaited, a plain function is called."""
     made = begin(call)
     return made if isinstance(made, Outcome) else await awaited(call, made)
 
@@ -294,13 +296,13 @@ def begin(call: Call) -> Any:
     """Call the function: the outcome of a plain one, the awaitable of a coroutine function."""
     try:
         value = call.tool.function(**call.arguments)
-    except BaseException as error:  # SystemExit too: command-line code that met a bad argument
+    except BaseException as error:  # SystemExit too: command-line code that got a bad argument
         return fail(call, error)
     return value if inspect.isawaitable(value) else finish(call, value)
 
 
 async def awaited(call: Call, awaitable: Any) -> Outcome:
-    """The outcome of what a coroutine function returned; to be cancelled is not a failure of the tool."""
+    """The outcome of what a coroutine function returned; being cancelled is not a failure of the tool."""
     try:
         value = await awaitable
     except (asyncio.CancelledError, GeneratorExit):

@@ -3,7 +3,7 @@
 Events are plain JSON: `reply` (a message of the model), `lost` (a reply that never arrived whole), `decision` (what a
 person said about a call), `started` (a call begins), `result` (one `tool_result`), `resume` (a stored run is taken up
 again), `stop` (the reason). A `Trace` shows them; `steps()` reads them (`trace_steps.py`), `to_jsonl()` and `export()`
-write what may leave the house (`trace_export.py`), `to_spans()` hands them to OpenTelemetry (`trace_spans.py`).
+write what may be passed on (`trace_export.py`), `to_spans()` hands them to OpenTelemetry (`trace_spans.py`).
 """
 
 import json
@@ -39,16 +39,16 @@ class Trace:
         )
 
     def __str__(self) -> str:
-        """A line an event; that a call started is left out where its result says it."""
+        """One line per event; the start of a call is left out where its result follows."""
         done = {event["result"]["tool_use_id"] for event in self.events if event["event"] == "result"}
         shown = [event for event in self.events if event["event"] != "started" or event["tool_use_id"] not in done]
         return "\n".join(f"{number:>3}  {_line(event)}" for number, event in enumerate(shown, 1))
 
-    def steps(self, trace_id: str | None = None) -> "list[Step]":
+    def steps(self) -> "list[Step]":
         """A row for each question to the model, with the calls that it led to."""
         from .trace_steps import steps_of
 
-        return steps_of(self, trace_id)
+        return steps_of(self)
 
     def to_jsonl(self, *, raw: bool = False) -> str:
         """The events, one JSON object a line, with personal data and secrets masked; `raw=True` leaves them in."""
@@ -56,11 +56,11 @@ class Trace:
 
         return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in masked(self.events, raw))
 
-    def export(self, inputs: Literal["masked", "digest", "raw"] = "masked", trace_id: str | None = None) -> str:
+    def export(self, inputs: Literal["masked", "digest", "raw"] = "masked") -> str:
         """The steps for a log, one JSON object a line, inputs masked, as a digest, or raw; results only by size."""
         from .trace_export import rows
 
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(self, inputs, trace_id))
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(self, inputs))
 
     def to_spans(self, tracer: Any = None, **options: Any) -> int:
         """Hand the run to OpenTelemetry; returns the number of spans. See `trace_spans.py`."""
@@ -96,7 +96,7 @@ def text_of_result(result: Mapping[str, Any]) -> str:
 
 
 def tokens_of(message: Mapping[str, Any], kind: str) -> int:
-    """The tokens of a reply, `"input"` (those of the cache among them) or `"output"`."""
+    """The tokens of a reply, `"input"` (including those of the cache) or `"output"`."""
     usage = message.get("usage") or {}
     if kind == "output":
         return usage.get("output_tokens") or 0

@@ -1,8 +1,8 @@
-"""What of a trace may leave the house: rows for a log, with inputs masked or as a digest.
+"""The part of a trace that may be passed on: rows for a log, inputs masked or as a digest.
 
 A trace with raw inputs is a copy of your customers' data in a place that nobody guards. So masked is the default, and
 raw has to be asked for. Masking finds what has a form (mail addresses, cards, keys; see `masking.py`); a name in a
-sentence has none. Where that is too little, take the digest: the same input still shows as the same.
+sentence has none. Where that is not enough, use the digest: equal inputs still look equal.
 """
 
 import hashlib
@@ -23,12 +23,12 @@ def masked(events: list[Event], raw: bool = False) -> list[Event]:
     return events if raw else Masker().mask(events)
 
 
-def rows(trace: Trace, inputs: Inputs = "masked", trace_id: str | None = None) -> list[dict[str, Any]]:
-    """The steps as dicts for a log. Results are not in it, nor what the model said: their size is enough to begin."""
+def rows(trace: Trace, inputs: Inputs = "masked") -> list[dict[str, Any]]:
+    """The steps as dicts for a log. Results and the model's words are not included, only their size."""
     if inputs not in ("masked", "digest", "raw"):
         raise ValueError(f'`inputs` is {inputs!r}: say "masked", "digest" or "raw".')
     masker, found = Masker(), []
-    for step in trace.steps(trace_id):
+    for step in trace.steps():
         row = step.to_dict()
         del row["said"], row["tools"]
         for call in row["calls"]:

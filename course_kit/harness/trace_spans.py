@@ -1,4 +1,4 @@
-"""A trace as OpenTelemetry spans, named by the field's conventions for generative AI.
+"""A trace as OpenTelemetry spans, named by its conventions for generative AI.
 
     invoke_agent                   the run
       chat MODEL                   each question to the model
@@ -6,9 +6,9 @@
 
 `spans_of` gives names and attributes as plain data and needs no library; `to_spans` hands them to a tracer. The
 conventions still change (their status is "development", November 2026); the names here are those of
-opentelemetry-semantic-conventions 0.66b2. What they have no name for stands under `course.`. A span stands where its
-event says that it began, so calls that ran together overlap, and a wait for a person is a gap. Where nobody wrote that
-down, as in older traces, a span is laid behind the one before it.
+opentelemetry-semantic-conventions 0.66b2. What they have no name for is under `course.`. A span starts where its event
+says that it began, so calls that ran together overlap, and a wait for a person is a gap. Where that was not recorded,
+as in older traces, a span starts at the end of the one before it.
 """
 
 import json
@@ -52,9 +52,9 @@ def spans_of(trace: Trace, inputs: Inputs = "masked") -> Span:
 
 
 def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end: int | None = None) -> int:
-    """Write the spans with an OpenTelemetry tracer, by default that of the program's own provider; how many there are.
+    """Write the spans with an OpenTelemetry tracer, by default the program's own; return how many there are.
 
-    `end` is when a run ended that does not say when it began, in nanoseconds since 1970; without it, now.
+    `end` is when a run without recorded times ended, in nanoseconds since 1970; by default now.
     """
     try:
         from opentelemetry import trace as otel
@@ -76,10 +76,10 @@ def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end
 
 
 def _places(spans: list[Span]) -> list[float]:
-    """When each span began: as written down, else behind the one before; from 0 where no span says it."""
+    """When each span began: as recorded, else after the one before; from 0 where no span says it."""
     first = next((number for number, span in enumerate(spans) if span["began"] is not None), None)
     at, found = 0.0, []
-    if first is not None:  # those ahead of it end where it begins
+    if first is not None:  # those before it end where it begins
         at = spans[first]["began"] - sum(span["seconds"] for span in spans[:first])
     for span in spans:
         at = at if span["began"] is None else span["began"]

@@ -1,9 +1,9 @@
 """A trace as rows: what the model was given, what it chose, what ran, why it stopped.
 
 A step is one question to the model and the calls that its reply led to. Every field follows from the request and the
-events, and from nothing else: the same trace gives the same rows. A field that nobody wrote down is None, no guess.
-`provider` is read from the form of the reply's id. `validation_error` is found again here, from the raw input and the
-definition that the model saw, so it is there also where a harness forgot to check.
+events, and from nothing else: the same trace gives the same rows. A field that was not recorded is None, not a guess.
+`provider` is read from the form of the reply's id. `validation_error` is found here, from the raw input and the
+definition that the model saw, so it is there even if the harness forgot to check.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ class CallRow:
     """One call of a step.
 
     `raw_input`         as the model wrote it, before anything was parsed, repaired or changed by a person
-    `input`             what ran, where a harness wrote it down; None where nothing began
+    `input`             what ran, if the harness recorded it; None if nothing began
     `validation_error`  what is wrong with the raw input by the definition that was shown; None where it fits
     `failure`           the code of the failure; `"ERROR"` where only `is_error` is known
     `retry`             how many turns in a row this tool had failed before
@@ -60,7 +60,7 @@ class CallRow:
 
 @dataclass(frozen=True)
 class Step:
-    """One question to the model. `stop` stands in the last step: why the run ended."""
+    """One question to the model. `stop` is set in the last step: why the run ended."""
 
     trace_id: str
     step_id: str
@@ -86,10 +86,10 @@ class Step:
 
 
 def tools_hash(tools: Iterable[Mapping[str, Any]] | None) -> str | None:
-    """Twelve characters that stand for the definitions as the model sees them; None where there are none.
+    """Twelve characters that identify the definitions as the model sees them; None where there are none.
 
     One word of a description, or another order of the tools, gives another hash; the order of keys inside a definition
-    does not. Marks for the prompt cache are no part of what the model reads.
+    does not. The model does not read marks for the prompt cache.
     """
     shown = [{key: value for key, value in tool.items() if key != "cache_control"} for tool in tools or ()]
     return _digest(shown)[:12] if shown else None
@@ -101,9 +101,9 @@ def trace_id_of(trace: Trace) -> str:
     return _digest([trace.request, timeless])[:32]
 
 
-def steps_of(trace: Trace, trace_id: str | None = None) -> list[Step]:
-    """The rows of a trace, one for each reply of the model, also for one that was lost."""
-    trace_id = trace_id or trace_id_of(trace)
+def steps_of(trace: Trace) -> list[Step]:
+    """The rows of a trace, one for each reply of the model, lost ones included."""
+    trace_id = trace_id_of(trace)
     places = [place for place, event in enumerate(trace.events) if event["event"] in ("reply", "lost")]
     ends = [*places[1:], len(trace.events)]
     return [_step(trace, trace_id, number, start, trace.events[start:end])

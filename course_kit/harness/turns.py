@@ -1,6 +1,6 @@
-"""One turn of calls: what a person has to decide about them, and then their running.
+"""One turn of calls: what a person has to decide about them, then running them.
 
-Every decision of a turn is taken before any of its calls runs. What is shown to a person is exactly what runs: the
+Every decision of a turn is made before any of its calls runs. What is shown to a person is exactly what runs: the
 checked input, or the one the person put in its place. Who decides is next door, in `approval.py`; how calls run, at
 the same time or one after another, in `running.py`.
 """
@@ -8,7 +8,6 @@ the same time or one after another, in `running.py`.
 import json
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
-from dataclasses import replace
 
 from course_kit.contract.messages import Block, content_blocks, text, tool_result
 
@@ -35,7 +34,7 @@ class Turn:
         return [shown(call) for call in self.checked if isinstance(call, Call) and self._is_open(call)]
 
     def run(self, limit: int, run_id: str | None = None) -> Generator[Event]:
-        """The events of the turn: what is not to run is answered, the rest runs. Nothing while somebody has to wait."""
+        """The events of the turn: what must not run is answered, the rest runs. None while a decision is open."""
         answers, calls = self._settled()
         yield from answers
         with closing(run_calls(calls, limit=limit, run_id=run_id)) as events:
@@ -43,7 +42,7 @@ class Turn:
                 yield self._with_note(event)
 
     async def run_async(self, limit: int, run_id: str | None = None) -> AsyncGenerator[Event]:
-        """The same where an event loop runs."""
+        """The same inside an event loop."""
         answers, calls = self._settled()
         for event in answers:
             yield event
@@ -56,11 +55,11 @@ class Turn:
 
     def _decision(self, call: Call) -> Decision | None:
         event = self.decisions.get(call.tool_use["id"])
-        # subtle: tools may have changed while a run waited. A decision holds for the input that was shown, no other.
+        # subtle: tools may have changed while a run waited. A decision is only about the input that was shown.
         return Decision.from_json(event["decision"]) if event and event["input"] == call.input else None
 
     def _settled(self) -> tuple[list[Event], list[Call]]:
-        """The results of calls that are not to run, and the calls that are."""
+        """The results of calls that must not run, and the calls that may."""
         answers: list[Event] = []
         calls: list[Call] = []
         if any(event["decision"]["verdict"] == "wait" for event in self.decisions.values()):
@@ -85,7 +84,7 @@ class Turn:
             return call
         edited = prepare({**call.tool_use, "input": decision.input}, {call.tool.name: call.tool})
         if isinstance(edited, Call):
-            return replace(edited, tool_use=call.tool_use)
+            return edited
         lines = str(edited.result["content"]).split("\n- ")
         return refusal(call, f"a person changed its input, and the change does not fit: {' '.join(lines[1:] or lines)}")
 

@@ -1,7 +1,7 @@
 """Where work is done while somebody waits for it: lasting event loops and daemon threads.
 
-Whoever waits here can be interrupted: he leaves at once, what can be cancelled is cancelled, and a thread that runs on
-keeps no script from exiting. Knows nothing of tools; what is run, and for how long, is next door, in `running.py`.
+A wait can be interrupted: it ends at once, what can be cancelled is cancelled, and a thread that is still running does
+not keep a script from exiting. What is run, and for how long, is next door, in `running.py`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _one_at_a_time = threading.Lock()
 
 
 def lasting_loop(name: str) -> asyncio.AbstractEventLoop:
-    """The event loop of this name, made when it is first asked for; it runs in a thread of its own ever after."""
+    """The event loop of this name, made when it is first asked for; it keeps running in its own thread."""
     with _one_at_a_time:
         if name not in _loops:
             _loops[name] = asyncio.new_event_loop()
@@ -45,6 +45,7 @@ def tool_loop() -> asyncio.AbstractEventLoop:
 
 
 def inside_tool_loop() -> bool:
+    """Whether this code runs in the loop of the coroutine tools."""
     return TOOLS in _loops and asyncio._get_running_loop() is _loops[TOOLS]
 
 
@@ -67,7 +68,7 @@ def wait_for(awaitable: Any) -> Any:
 
 
 def values(coroutines: Sequence[Coroutine[Any, Any, Any]], loop: asyncio.AbstractEventLoop) -> Generator[Any]:
-    """Run coroutines in a lasting loop and give their values as they come; who stops reading cancels the rest."""
+    """Run coroutines in a lasting loop and give their values as they come; to stop reading cancels the rest."""
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
     futures = [asyncio.run_coroutine_threadsafe(coroutine, loop) for coroutine in coroutines]
     try:
@@ -76,7 +77,7 @@ def values(coroutines: Sequence[Coroutine[Any, Any, Any]], loop: asyncio.Abstrac
         for _ in futures:
             yield _next(done).result()
     finally:
-        for future in reversed(futures):  # those that wait their turn first: else one that ends would let them begin
+        for future in reversed(futures):  # those still waiting first: else one that ends would let them begin
             future.cancel()
 
 
@@ -114,7 +115,7 @@ async def values_async(coroutines: Sequence[Coroutine[Any, Any, Any]]) -> AsyncG
             for value in asyncio.as_completed(tasks):
                 yield await value
     finally:
-        for task in reversed(tasks):
+        for task in tasks:
             task.cancel()
 
 

@@ -1,9 +1,9 @@
-"""Batches: many requests in one, worked off later, half the price on the real API.
+"""Batches: many requests in one, processed later, at half the price on the real API.
 
 `POST /v1/messages/batches` takes up to 100,000 requests, each with a `custom_id`; `GET` of the batch says how far it
-is, `GET …/results` gives one JSON line for each request once all are done. Here a batch is worked off when it is first
-asked for, each of its requests going through the mock as if it had come alone: what is refused there is an `errored`
-result here, and does not stop the others. There is no clock, so nothing expires by itself.
+is, `GET …/results` gives one JSON line for each request once all are done. Here a batch is processed when it is first
+asked for, each of its requests passing through the mock as if it had come alone: a refused one is an `errored`
+result, and does not stop the others. There is no clock, so nothing expires by itself.
 
 Addresses and fields are those of the SDK (2.14: `resources/messages/batches.py`, `types/messages`); the wording of
 errors is not known, and the rules say so.
@@ -60,7 +60,7 @@ def custom_id_form(payload: Mapping[str, Any]) -> Iterator[Found]:
 
 @rule("sdk", "docstring of `custom_id`; the wording is not known")
 def custom_id_unique(payload: Mapping[str, Any]) -> Iterator[Found]:
-    """Every `custom_id` stands once in a batch."""
+    """Every `custom_id` occurs once in a batch."""
     counted = Counter(entry["custom_id"] for entry in payload["requests"])
     if twice := [name for name, times in counted.items() if times > 1]:
         yield Found("requests", f"custom_id must be unique, and {twice[0]!r} stands {counted[twice[0]]} times")
@@ -71,7 +71,7 @@ BATCH_RULES: tuple[Rule, ...] = (requests_given, custom_id_form, custom_id_uniqu
 
 @dataclass
 class Batch:
-    """One batch: its requests, how it stands, and its results by `custom_id`."""
+    """One batch: its requests, its status, and its results by `custom_id`."""
 
     id: str
     requests: list[dict[str, Any]]
@@ -194,7 +194,7 @@ class Batches:
         return json_answer({"data": data, "has_more": len(ids) > len(page), **ends})
 
     def _results(self, batch: Batch, json_answer: Callable[[Any], Answer]) -> Answer:
-        # Not in the order of the requests: who joins by position finds out here (the API promises no order).
+        # Not in the order of the requests: joining by position fails here (the API promises no order).
         lines = [{"custom_id": id, "result": result} for id, result in sorted(batch.results.items(), reverse=True)]
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         headers = {**json_answer({}).headers, "content-type": "application/x-jsonl"}

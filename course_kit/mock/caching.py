@@ -2,11 +2,11 @@
 
 The cache works on prefixes. The prompt is read in a fixed order (tools, system, messages), each block extends the
 prefix, `cache_control` marks where a prefix is kept, and a later request reads the longest kept prefix it begins
-with. So whatever changes early makes everything after it new. A kept prefix lives for five minutes or an hour from the
+with. So an early change makes everything after it new. A kept prefix lives for five minutes or an hour from the
 start of the request that wrote or read it last, and from each mark the cache looks back over 20 blocks only.
 https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 
-Tokens are those of `usage.py`; what made a prompt miss is told in `prompt_changes.py`.
+Tokens are those of `usage.py`; what made a prompt miss is found in `prompt_changes.py`.
 """
 
 import hashlib
@@ -54,8 +54,8 @@ def pieces_of(body: Mapping[str, Any]) -> list[Piece]:
         said = without_cache_control(block)
         text = json.dumps(_fields_sorted(said) if role or part == "system" else said)
         characters += len(", ") + len(role) + len(text)
-        # Calls in a row count as one position, so do results; a definition that a result brings in as none.
-        kind = block.get("type") if role else part
+        # Calls in a row count as one position, so do results; a definition brought in by a result counts as none.
+        kind = block.get("type")
         if not (kind == before and kind in ("tool_use", "tool_result")) and (role or part != "messages"):
             position += 1
             before = kind
@@ -86,7 +86,7 @@ def _ttl(block: Mapping[str, Any]) -> str | None:
 
 
 def _digests(body: Mapping[str, Any], pieces: Iterable[Piece]) -> Iterator[bytes]:
-    """What tells the prefix up to each piece from any other."""
+    """What identifies the prefix up to each piece."""
     digest = hashlib.sha256(str(body.get("model")).encode("utf-8"))
     part = "tools"
     for piece in pieces:
@@ -99,12 +99,12 @@ def _digests(body: Mapping[str, Any], pieces: Iterable[Piece]) -> Iterator[bytes
         yield digest.digest()
 
 
-# Settings that leave what stands ahead of their part cached.
+# Settings that leave what comes before their part cached.
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching
 
 
 def system_settings(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes `system` new, and all behind it."""
+    """What makes `system` new, and all after it."""
     return {"speed": body.get("speed"), "output_config.format": (body.get("output_config") or {}).get("format")}
 
 
@@ -130,8 +130,8 @@ def _parts(block: Mapping[str, Any]) -> list[Any]:
 class CacheUse:
     """How a request's input tokens split: `fresh + read + written_5m + written_1h` is what `count_tokens` says.
 
-    `kept` is how long the prefix is that stands in the cache afterwards. `missed` says why a longer prefix that was
-    written once could not be read: it had `"expired"`, or lay beyond the `"lookback"`.
+    `kept` is the length of the prefix that is cached afterwards. `missed` says why a longer prefix that was written
+    once could not be read: it had `"expired"`, or was beyond the `"lookback"`.
     """
 
     fresh: int

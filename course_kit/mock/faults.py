@@ -3,7 +3,7 @@
 A fault acts at one of four places, and the application asks at all of them:
 
     fault.answer(request_id)             instead of the model: an error status, before anything is generated
-    fault.on_search()                    a tool search of the server's: an error code inside a 200
+    fault.on_search()                    the server's tool search: an error code inside a 200
     fault.on_message(message)            the model's turn: cut by `max_tokens`, or a refusal
     fault.on_answer(answer, streamed)    the bytes: late, broken off, silent, cut into odd pieces
 
@@ -347,6 +347,7 @@ class Seeded:
             raise ValueError("seeded(...) draws from `among`: give it at least one fault, such as [status(529)].")
 
     def draw(self, number: int) -> Fault | None:
+        """The fault of the request with this number, if it has one."""
         random = Random(f"fault:{self.seed}:{number}")
         return random.choice(self.among) if random.random() < self.rate else None
 
@@ -375,7 +376,7 @@ def fault_for(faults: Faults, number: int) -> Fault | None:
 
 def check_faults(faults: Faults) -> Faults:
     """`faults` itself if it is a schedule; otherwise a `TypeError` that says what one looks like."""
-    if faults is None or isinstance(faults, Fault | Seeded):
+    if isinstance(faults, Seeded):
         return faults
     if isinstance(faults, Mapping):
         wrong = [key for key in faults if not isinstance(key, int) or isinstance(key, bool) or key < 1]

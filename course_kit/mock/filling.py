@@ -1,7 +1,7 @@
 """A value that fits a schema: written as the definition wants it, or made up where the conversation holds none.
 
 `as_wanted` puts what was said into the unit and format that a definition states. `fill` makes up what is missing, as
-a provider does that samples under a grammar: from `examples`, `default`, `enum`, or by the schema's own rules.
+a provider that samples under a grammar does: from `examples`, `default`, `enum`, or by the schema's own rules.
 Which input gets which part of the conversation is decided in `simulated.py`.
 """
 
@@ -19,7 +19,7 @@ from .spans import Span
 
 __all__ = ["as_wanted", "day_of", "fill", "fits", "glosses", "merged", "options", "type_of"]
 
-TRIES = 8  # whole values that are tried, each with other branches of a union
+TRIES = 8  # complete values to try, each with other branches of a union
 DEEPEST = 30  # levels of one value
 ROOM = 2_000  # parts of one value: a schema that requires itself for ever ends here
 LONGEST = 10_000  # characters, or items; nobody needs more
@@ -78,7 +78,7 @@ def glosses(node: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
 
 
 def as_wanted(span: Span, name: str, node: Mapping[str, Any], today: date | None = None) -> Any:
-    """A span as the input takes it: 19.99 is 1999 where cents are stated, a date stands in the stated format."""
+    """A span as the input takes it: 19.99 is 1999 where cents are stated, a date is in the stated format."""
     item = node["items"] if node["type"] == "array" else node
     said = f"{name.replace('_', ' ')} {node.get('description', '')} {node.get('format', '')}"
     if span.kind == "list":
@@ -150,9 +150,9 @@ def fill(schema: Any, given: Any = NOTHING, *, seed: object = 0) -> Any:
     `fill({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]})` → `{"n": 3}`
     """
     if schema_problem(schema):
-        return {}  # nothing fits what is no schema; only a mock that checks no schemas gets here
+        return {}  # nothing fits a non-schema; only a mock that checks no schemas gets here
     value = None
-    for kept in (given, NOTHING):  # what was said may not go together: better a whole value than a true one
+    for kept in (given, NOTHING):  # what was said may not fit together: better a legal value than a true one
         for attempt in range(TRIES):
             value = _Filler(schema, random.Random(f"{seed}"), attempt).value(schema, kept)
             if fits(schema, value):
@@ -167,7 +167,7 @@ def merged(schema: Any, root: Any, branch: int = 0, depth: int = 0) -> dict[str,
     parts = list(schema.get("allOf") or ())
     for key in ("anyOf", "oneOf"):
         if branches := schema.get(key):
-            # What says something comes before null, what ends before what refers on.
+            # Other types come before null, branches without `$ref` before others.
             order = sorted(branches, key=lambda one: (one == {"type": "null"}, "$ref" in str(one)))
             parts.append(order[branch % len(order)])
     if "$ref" in schema:
@@ -179,7 +179,7 @@ def merged(schema: Any, root: Any, branch: int = 0, depth: int = 0) -> dict[str,
     return result
 
 
-# What holds when two schemas both speak.
+# How to merge what two schemas say.
 JOIN: dict[str, Callable[[Any, Any], Any]] = {
     "properties": lambda old, new: {**old, **new},
     "required": lambda old, new: list(dict.fromkeys([*old, *new])),
@@ -285,7 +285,7 @@ class _Filler:
             for _ in range(TRIES):
                 try:
                     text = rstr.Rstr(self.draw).xeger(pattern)
-                except Exception:  # what it cannot write, it refuses in many ways
+                except Exception:  # it refuses in many ways what it cannot write
                     break
                 if fits({key: node[key] for key in ("pattern", "minLength", "maxLength") if key in node}, text):
                     return text

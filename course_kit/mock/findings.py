@@ -1,4 +1,4 @@
-"""What a report is made of: findings, and readers of requests that may be odd in any way.
+"""What a report is made of: findings, and readers for requests that may be malformed.
 
 `report.py` judges how calls and results were handled, `report_prompt.py` what the prompt cost.
 """
@@ -18,7 +18,7 @@ __all__ = ["Finding", "blocks_of", "continued", "field_of", "messages_of"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to mend: the number of the request, a short id, a sentence, and where it is explained."""
+    """One thing to fix: the number of the request, a short id, a sentence, and where it is explained."""
 
     request: int
     rule: str
@@ -27,7 +27,7 @@ class Finding:
 
 
 def messages_of(one: "Exchange") -> list[Mapping[str, Any]]:
-    """The messages of a request, as far as they can be read at all."""
+    """The messages of a request, as far as they can be read."""
     messages = field_of(one, "messages", [])
     return [m for m in messages if isinstance(m, dict) and isinstance(m.get("role"), str) and _readable(m)]
 
@@ -44,11 +44,12 @@ def field_of(one: "Exchange", name: str, default: Any) -> Any:
 
 
 def blocks_of(one: "Exchange") -> list[Mapping[str, Any]]:
+    """All content blocks of a request, in order."""
     return [block for message in messages_of(one) for block in content_blocks(message)]
 
 
 def continued(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Exchange", "Exchange"]]:
-    """Pairs of requests of which the second goes on with the conversation of the first."""
+    """Pairs of requests, the second continuing the conversation of the first."""
     seen: list[tuple[Exchange, list[Any]]] = []
     for one in exchanges:
         messages = without_cache_control(messages_of(one))

@@ -1,7 +1,7 @@
 """Which input gets which part of the conversation: the simulated model's second question.
 
 Every input of a tool collects candidates, each with its evidence and a reason. The best comes first, a span is used
-once, and an input that may be left out needs more evidence. Which tool is called is decided in `simulated.py`; how a
+once, and an optional input needs more evidence. Which tool is called is decided in `simulated.py`; how a
 value is written in the unit and format that a definition states, in `filling.py`.
 """
 
@@ -30,11 +30,12 @@ class Field(NamedTuple):
 
     @property
     def type(self) -> str:
+        """The JSON type of the input."""
         return self.node["type"]
 
     @property
     def item(self) -> Mapping[str, Any]:
-        """The schema of one value, also where the input takes a list of them."""
+        """The schema of one value, even if the input takes a list of them."""
         return self.node["items"] if self.type == "array" else self.node
 
     def is_about(self, names: str) -> bool:
@@ -91,13 +92,13 @@ def plain(node: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def plain_tokens(text: str) -> tuple[tuple[str, int, int], ...]:
-    """The words that stand in no name, quotation or list."""
+    """The words that are in no name, quotation or list."""
     taken = [span for span in spans(text) if span.kind in ("name", "quoted", "list")]
     return tuple(token for token in tokens(text) if not any(s.start <= token[1] < s.end for s in taken))
 
 
 def near(field: Field, text: str, start: int, end: int) -> float:
-    """How much of an input's name stands beside a span, 0 to 3; a word of its description counts at most 1."""
+    """How much of an input's name is next to a span, 0 to 3; a word of its description counts at most 1."""
     close: dict[str, float] = {}
     for word, left, right in plain_tokens(text):
         if word in field.words or word in field.about:
@@ -146,7 +147,7 @@ def by_gloss(field: Field, text: str) -> Iterator[Candidate]:
 
 
 def by_mention(field: Field, text: str) -> Iterator[Candidate]:
-    """A boolean is true where its name is mentioned, false behind a "no" or "without"."""
+    """A boolean is true where its name is mentioned, false after a "no" or "without"."""
     telling = field.words - words("include enable return flag show")
     hits = [token for token in tokens(text) if token[0] in telling]
     if field.type == "boolean" and telling and {hit[0] for hit in hits} == telling:
@@ -173,7 +174,7 @@ SUITS = {
 
 
 def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Candidate]:
-    """A span goes by its kind, the input's words near it, the preposition before it and the unit behind it."""
+    """A span fits by its kind, the input's words near it, the preposition before it and the unit after it."""
     numeric = field.item["type"] in ("integer", "number")
     dated = field.is_about(DATED) or "date" in str(field.item.get("format"))
     for position, span in enumerate(spans(text) if numeric or "enum" not in field.item else ()):
@@ -202,7 +203,7 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
             own = words(text[span.start : span.end])
             before = re.search(r"(\w+)(?: the)? ?['\"“]?$", text[max(0, span.start - 80) : span.start].lower())
             if own & field.words and span.kind in ("name", "quoted", "id"):
-                score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is no id
+                score += 4 if own - field.words else -9  # "Hilton Hotel" for hotel_name; a lone "ID" is not one
             elif before:
                 for prepositions, names in ROLES.items():
                     if before[1] in prepositions.split():
@@ -215,7 +216,7 @@ def by_span(field: Field, text: str, today: date | None = None) -> Iterator[Cand
 
 
 def by_rest(field: Field, text: str, own: frozenset[str] = frozenset()) -> Iterator[Candidate]:
-    """A required free text takes words left over: those in no span, and that the tool does not use itself."""
+    """A required free text takes the words left over: in no span, and not used by the tool itself."""
     free = field.required and field.item["type"] == "string" and not {"enum", "pattern", "format"} & field.item.keys()
     runs: list[tuple[int, int]] = []
     known = [(start, end) for word, start, end in tokens(text) if word in own or word in GENERIC] if free else ()

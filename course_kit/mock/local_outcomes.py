@@ -3,7 +3,7 @@
 So a lesson can show it where the model is not installed. The requests were written for this course; the file beside
 this module, `recorded/smollm2.jsonl`, is written by `tests/benchmarks/local_model.py` and by nothing else.
 
-    with_grammar      a call is demanded, of any of the six tools; the tool's schema is the grammar
+    with_grammar      a call of any of the six tools is forced; the tool's schema is the grammar
     without_grammar   the same request, and the model writes what it likes
     tool_named        the right tool is named by `tool_choice`, so only the values are left to the model
 

@@ -23,7 +23,7 @@ Tool = Mapping[str, Any]
 
 
 def prompt_of(request: Mapping[str, Any], tools: Sequence[Tool], may_decline: bool) -> tuple[str, str]:
-    """The prompt in two parts: who it is and its tools, then the conversation up to where the model goes on."""
+    """The prompt in two parts: who it is and its tools, then the conversation up to where the model continues."""
     system = request.get("system") or ""
     parts = [system if isinstance(system, str) else text_of({"content": system})]
     if tools:
@@ -43,7 +43,7 @@ _OR_NOT = f' When no tool fits, answer {{"name": "{NO_TOOL}"}}.'
 
 
 def _said(role: str, text: str) -> str:
-    """One turn. What a text writes like a mark of the template stays text."""
+    """One turn. Template marks inside the text stay text."""
     text = text.replace("<|", "< |").encode("utf-8", "replace").decode()
     return f"<|im_start|>{role}\n{text}<|im_end|>\n"
 
@@ -83,7 +83,7 @@ def one_of(names: Sequence[str]) -> str:
 
 
 def schema_grammar(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema as the grammar takes it: a copy with objects closed to names that nobody defined.
+    """A schema as the grammar takes it: a copy with objects closed to undefined names.
 
     Keywords that the grammar cannot hold are passed over ("lenient"); what they ask for is checked afterwards.
     """

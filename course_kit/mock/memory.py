@@ -1,7 +1,7 @@
 """What the provider remembers of its replies: the thinking that it sent with each call.
 
-Whether a thinking block was edited can be seen from its signature (`contract/thinking.py`). That one was left out or
-moved can only be told by the one who sent it, so this rule stands here and not among those of `protocol.py`.
+Whether a thinking block was edited can be seen from its signature (`contract/thinking.py`). Only the sender can tell
+that one was left out or moved, so this rule is here and not among those of `protocol.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class _Replay(NamedTuple):
 
 @rule("docs", "Extended thinking")
 def thinking_kept(replay: _Replay) -> Iterator[Found]:
-    """In the latest assistant turn the thinking that came with a call goes back with it, all of it and in its order."""
+    """In the latest assistant turn the thinking that came with a call goes back with it, complete and in order."""
     index, blocks = _latest_assistant_turn(replay.messages)
     given = _signatures(blocks)
     for call in tool_use_blocks({"content": blocks}):
@@ -47,12 +47,12 @@ class Memory:
     sent: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def keep(self, reply: Mapping[str, Any]) -> None:
-        """Remember the thinking of a reply that calls."""
+        """Remember the thinking of a reply with calls."""
         if signatures := _signatures(reply["content"]):
             self.sent |= {call["id"]: signatures for call in tool_use_blocks(reply)}
 
     def first_violation(self, body: Mapping[str, Any], strictness: str | Mapping[str, bool]) -> Violation | None:
-        """What a request, else legal, does to the thinking that was sent."""
+        """What an otherwise legal request does to the thinking sent."""
         if not self.sent or strictness == "schema":
             return None
         off = {id for id, on in strictness.items() if not on} if isinstance(strictness, Mapping) else ()

@@ -3,8 +3,8 @@
     bytes ─▶ rules (openai_rules.py) ─▶ Messages request ─▶ model ─▶ message ─▶ chat.completion or response ─▶ bytes
 
 The model sees what it always sees, a Messages request; so one script or one seed answers on every interface alike.
-Which path belongs here is said by `openai_endpoint`; the provider hands such requests on. A tool search of Responses is
-run as on the other side. Not modelled: other tools that run at that provider, conversations kept by name, several
+`openai_endpoint` says which paths belong here; the provider hands such requests on. A tool search of Responses is run
+as in Messages. Not modelled: other tools that run at that provider, conversations kept by name, several
 choices, audio.
 """
 
@@ -47,7 +47,7 @@ OPENAI_ENDPOINTS: dict[str, tuple[Rule, ...]] = {
     "/v1/responses": RESPONSES_RULES,
 }
 DEFAULT_LIMIT = 4096  # tokens of a reply, where the request sets none
-CREATED = 1_795_996_800  # 2026-11-30, whenever it is: the mock reads no clock
+CREATED = 1_795_996_800  # always 2026-11-30: the mock reads no clock
 
 
 def openai_endpoint(path: str) -> str | None:
@@ -65,9 +65,9 @@ class OpenAIInterfaces:
         self._lock = threading.Lock()
 
     def answer(self, model: Model, exchange: "Exchange", incoming: Incoming) -> Answer:
-        """Answer one request; what became of it is noted in the exchange.
+        """Answer one request; the outcome is noted in the exchange.
 
-        Any exception of the model but the kit's own becomes a 500 that is not to be retried.
+        Any exception of the model except the kit's own becomes a 500 marked not to be retried.
         """
         fault, endpoint = exchange.fault or Fault(), openai_endpoint(incoming.path) or ""
         violation, body = _transport(incoming)
@@ -117,7 +117,7 @@ class OpenAIInterfaces:
         return message, raw_inputs | cut_inputs
 
     def _checked(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body as the rules see it: what `previous_response_id` stands for is ahead of its own items."""
+        """The body as the rules see it: the items behind `previous_response_id` come before its own."""
         earlier = self._kept.get(str(body.get("previous_response_id")), [])
         given = _items(body)
         return {**body, "input": [*earlier, *given]} if earlier and isinstance(given, list) else body
@@ -193,7 +193,7 @@ def _error(exchange: "Exchange", found: Violation, headers: Mapping[str, str] | 
 
 
 def _as_openai(answer: Answer) -> Answer:
-    """An answer that a fault made for the Messages API, in OpenAI's envelope; 529 is not one of its own, 503 is."""
+    """An answer that a fault made for the Messages API, in OpenAI's envelope; OpenAI has 503, not 529."""
     if answer.status >= 400:
         error = json.loads(answer.body)["error"]
         status = 503 if answer.status == 529 else answer.status

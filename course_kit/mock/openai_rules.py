@@ -1,6 +1,6 @@
 """What OpenAI's two interfaces refuse: the shape of a body, and their own rules of pairing calls with results.
 
-A rule is what it is in `contract/rules.py`; its path is the error's `param`, its code the error's `code`. Texts marked
+A rule is as in `contract/rules.py`; its path is the error's `param`, its code the error's `code`. Texts marked
 `reported` are the API's own; those marked `uncertain` are in its manner, from memory, and may differ in every word.
 """
 
@@ -57,14 +57,14 @@ def model_named(body: Body) -> Iterator[Found]:
 
 @rule("reported", "quoted in unrelated reports, 2024-10 to 2026-06")
 def chat_argument_known(body: Body) -> Iterator[Found]:
-    """Chat Completions refuses keys that it does not know."""
+    """Chat Completions refuses unknown keys."""
     for key in body.keys() - CHAT_KEYS:
         yield said("", f"Unrecognized request argument supplied: {key}")
 
 
 @rule("reported", "quoted in a report, 2025-06", error_code="unknown_parameter")
 def responses_parameter_known(body: Body) -> Iterator[Found]:
-    """Responses refuses keys that it does not know."""
+    """Responses refuses unknown keys."""
     for key in body.keys() - RESPONSES_KEYS:
         yield said(key, f"Unknown parameter: '{key}'.")
 
@@ -199,7 +199,7 @@ def tools_shaped(body: Body) -> Iterator[Found]:
 
 @rule("uncertain", "in the API's manner", error_code="invalid_function_parameters")
 def parameters_are_an_object(body: Body) -> Iterator[Found]:
-    """The schema of a function is one of an object."""
+    """The schema of a function is an object's."""
     for path, function in _functions(body):
         schema = function.get("parameters")
         if schema is not None and (not isinstance(schema, dict) or schema.get("type") != "object"):
@@ -243,7 +243,7 @@ def choice_of_a_known_tool(body: Body) -> Iterator[Found]:
 
 @rule("reported", "quoted in a report, 2025-04")
 def parallel_only_with_tools(body: Body) -> Iterator[Found]:
-    """`parallel_tool_calls` stands beside `tools`."""
+    """`parallel_tool_calls` comes with `tools`."""
     if body.get("parallel_tool_calls") is not None and not body.get("tools") and "messages" in body:
         text = "'parallel_tool_calls' is only allowed when 'tools' are specified."
         yield said("parallel_tool_calls", f"Invalid value for 'parallel_tool_calls': {text}")
@@ -254,7 +254,7 @@ def parallel_only_with_tools(body: Body) -> Iterator[Found]:
 
 @rule("reported", "reference 9.1: the API's own texts; which index is named is uncertain")
 def chat_calls_and_results(body: Body) -> Iterator[Found]:
-    """The messages right after calls are their results, one for each; no other place holds a result."""
+    """The messages right after calls are their results, one for each; results are nowhere else."""
     messages = body["messages"]
     open_ids: list[str] = []
     answered: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""A finished reply of OpenAI's as the stream that would have told it.
+"""A finished reply of OpenAI's as the stream that would have sent it.
 
 Chat Completions sends nameless chunks and ends with `[DONE]`; Responses sends named, numbered events. What the pieces
-add up to is told in `contract/shapes`; here it is only cut up.
+add up to is in `contract/shapes`; here it is only cut up.
 """
 
 import json
@@ -56,9 +56,9 @@ def chat_chunks(completion: Mapping[str, Any], *, seed: str, usage: bool = False
 
 
 def responses_events(response: Mapping[str, Any], *, seed: str, obfuscation: bool = True) -> tuple[bytes, ...]:
-    """The events of a `response`, as bytes: opened, each item opened, grown and closed, then the whole once more.
+    """The events of a `response`, as bytes: opened, each item opened, grown and closed, then all of it again.
 
-    Deltas carry a random `obfuscation`, so that their length does not tell the text's (seen in recorded traffic).
+    Deltas carry a random `obfuscation`, so that their length does not give away the text's (seen in recorded traffic).
     """
     random = Random(f"responses:{seed}")
     opening = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}

@@ -1,6 +1,6 @@
-"""The mock's transport under the `openai` SDK: the same as under `anthropic`, with that SDK's class of exceptions.
+"""The mock's transport for the `openai` SDK: the same as under `anthropic`, with that SDK's class of exceptions.
 
-Apart from `openai.py`, because it needs the HTTP library as soon as it is loaded.
+Separate from `openai.py`, because it needs the HTTP library as soon as it is loaded.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class OpenAITransport(Transport):
         try:
             return super()._respond(request, body)
         except CourseKitError as error:
-            # The SDK lets only its own exceptions through; others it takes for a broken connection and asks again.
+            # The SDK lets only its own exceptions through; it takes others for a broken connection and retries.
             original = error.__cause__ or error
             kind = type(original)
             through: Any = type(kind.__name__, (kind, openai.OpenAIError), {"__module__": kind.__module__})

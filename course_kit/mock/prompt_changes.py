@@ -1,4 +1,4 @@
-"""What changed between two prompts: where the second leaves the first, in words, and how many tokens lie behind that.
+"""What changed between two prompts: where the second leaves the first, in words, and how many tokens follow.
 
 The two are compared block by block in the order in which a model reads them, whatever the cache (`caching.py`) holds.
 On the wire this is `diagnostics`; `report_prompt.py` makes sentences of it.
@@ -23,7 +23,7 @@ __all__ = ["Change", "cache_miss_reason", "change_between"]
 
 @dataclass(frozen=True)
 class Change:
-    """The first difference between two prompts: in which part, in words, and how much of the first lies behind it."""
+    """The first difference between two prompts: in which part, in words, and how much of the first follows it."""
 
     part: Literal["model", "tools", "system", "messages", "settings"]
     words: str
@@ -32,7 +32,7 @@ class Change:
 
 
 def change_between(before: Mapping[str, Any], body: Mapping[str, Any]) -> Change | None:
-    """Where the prompt of `body` leaves that of `before`; None when it goes on where that one ended.
+    """Where the prompt of `body` leaves that of `before`; None when it continues that one.
 
     `Change("tools", "`mu` stands where `alpha` stood", 812, reordered=True)`
     """

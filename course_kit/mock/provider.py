@@ -47,7 +47,7 @@ SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization", "x
 
 @dataclass
 class Exchange:
-    """One request and what became of it. Keys are never kept.
+    """One request and its outcome. Keys are never kept.
 
     `reply` is the message that was sent, `violation` the rule that refused the request, `at` the monotonic clock in
     seconds when the request came (for `retry-after` and the prompt cache), `digest` that of the body's bytes,
@@ -87,11 +87,12 @@ class Exchange:
 
 
 class MockProvider:
-    """A provider that reads the whole request, refuses what the API refuses, and answers with a model of yours.
+    """A provider that reads the whole request, refuses what the API refuses, and answers with your model.
 
     `model` is `Scripted([...])`, `Simulated(...)`, a list of replies or a function of the request; left out, it is
-    `Simulated()`. `faults` is a schedule of `faults.py`. `strictness` is that of `check_request`. Ids depend on `seed`.
-    `clock` gives the seconds by which the prompt cache forgets.
+    `Simulated()`. `faults` says which request meets which fault of `course_kit.mock.faults`: `{2: faults.status(529)}`.
+    `strictness` is that of `check_request`. Ids depend on `seed`. `clock` gives the seconds by which the prompt cache
+    forgets. `requests` has every request with its outcome: `provider.requests[0].body["messages"]`.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class MockProvider:
         return anthropic.AsyncAnthropic(**{"api_key": "not-a-key", "http_client": http_client, **options})
 
     def openai_client(self, **options: Any) -> Any:
-        """An `openai.OpenAI` client that talks to the same models by OpenAI's two interfaces."""
+        """An `openai.OpenAI` client that talks to the same models through OpenAI's two interfaces."""
         return openai_client(self.handle, **options)
 
     def async_openai_client(self, **options: Any) -> Any:
@@ -241,7 +242,7 @@ class MockProvider:
         eager = {tool.get("name") for tool in body.get("tools") or () if tool.get("eager_input_streaming")}
         seed, raw_inputs = f"{self.seed}:{exchange.digest}", raw_inputs | cut_inputs
         events = stream_events(message, seed=seed, eager=eager, raw_inputs=raw_inputs)
-        if len(exchange.readings) > 1:  # it begins before the first search: what was read later is told at the end
+        if len(exchange.readings) > 1:  # it begins before the first search: later readings are reported at the end
             events[0]["message"]["usage"] |= exchange.readings[0].usage()
         headers = self._headers(exchange, "text/event-stream; charset=utf-8")
         return Answer(200, tuple(encode_stream(events, seed=exchange.digest)), headers)

@@ -23,7 +23,7 @@ __all__ = ["finished"]
 def finished(
     draft: Draft, body: Mapping[str, Any], cache: CacheUse, *key: object
 ) -> tuple[dict[str, Any], dict[int, str]]:
-    """The message, and for a call that was cut the text written so far; `key` is what its ids depend on."""
+    """The message, and for a call that was cut the text written so far; its ids depend on `key`."""
     blocks = _thought(draft, body) + _encodable(draft.content)
     content = [_complete(block, body, *key, index) for index, block in enumerate(blocks)]
     content, sequence = _until_stop_sequence(content, body.get("stop_sequences") or ())
@@ -57,7 +57,7 @@ def finished(
 
 
 def _encodable(content: list[Block]) -> list[Block]:
-    """The blocks without what UTF-8 cannot say: half a surrogate pair becomes a question mark."""
+    """The blocks without what UTF-8 cannot hold: half a surrogate pair becomes a question mark."""
     text = json.dumps(content)
     return json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")) if "\\ud" in text else content
 
@@ -69,7 +69,7 @@ def _complete(block: Block, body: Mapping[str, Any], *key: object) -> Block:
         return {"type": "tool_use", "id": id, "caller": {"type": "direct"}, **{"input": {}, **block}}
     if block["type"] == "thinking" and "signature" not in block:
         before = [(turn.role, [block for _, block in turn.blocks]) for turn in Request(body, "", frozenset()).turns]
-        if before[-1:] and before[-1][0] == "assistant":  # a turn that is resumed: the block will stand in it
+        if before[-1:] and before[-1][0] == "assistant":  # a turn that is resumed: the block will be in it
             before.pop()
         return {**block, "signature": thinking.sign(block["thinking"], body, before)}
     return block
@@ -93,7 +93,7 @@ def _thought(draft: Draft, body: Mapping[str, Any]) -> list[Block]:
 
 
 def _until_stop_sequence(content: list[Block], sequences: Sequence[str]) -> tuple[list[Block], str | None]:
-    """The blocks up to the first of the client's stop sequences, which is no part of the answer."""
+    """The blocks up to the first of the client's stop sequences, which is not part of the answer."""
     for index, block in enumerate(content):
         text = block["text"] if block["type"] == "text" else ""
         found = [(text.find(one), one) for one in sequences if one and one in text]

@@ -33,8 +33,8 @@ class Report:
     def __str__(self) -> str:
         sent = f"{self.requests} request{'' if self.requests == 1 else 's'}"
         if not self.findings:
-            return f"{sent}, nothing to mend."
-        lines = [f"{sent}, {len(self.findings)} to mend:"]
+            return f"{sent}, nothing to fix."
+        lines = [f"{sent}, {len(self.findings)} to fix:"]
         lines += [f"  request {f.request}  {f.rule}: {f.message} (lesson {f.lesson})" for f in self.findings]
         return "\n".join(lines)
 
@@ -42,6 +42,7 @@ class Report:
 
 
 def report_on(exchanges: "Sequence[Exchange]") -> Report:
+    """Everything that the judges find in these exchanges, in the order of the requests."""
     findings = {finding for judge in JUDGES for finding in judge(exchanges)}
     ordered = sorted(findings, key=lambda finding: (finding.request, finding.rule, finding.message))
     return Report(tuple(ordered), len(exchanges))
@@ -52,7 +53,7 @@ Judge = Callable[["Sequence[Exchange]"], Iterator[Finding]]
 
 def refused(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for one in exchanges:
-        # The SDK's runner asks for a thread first, and goes on without when there is none.
+        # The SDK's runner asks for a thread first, and continues without one.
         if one.violation and one.violation.rule != "thread-unsupported":
             yield Finding(one.number, one.violation.rule, one.violation.message, lesson_of(one.violation.rule))
 
@@ -64,7 +65,7 @@ def refused_and_repeated(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         if text in last_refused:
             words = f"request {last_refused[text]} was refused and is repeated unchanged: the answer will be the same"
             yield Finding(one.number, "repeated-refusal", words, "09")
-        # Not those that another key would mend: keys are not kept.
+        # Not those that another key would fix: keys are not kept.
         if one.violation and one.violation.status in (400, 404, 405):
             last_refused[text] = one.number
 
@@ -79,7 +80,7 @@ def retry_after_ignored(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
             waited = max(0.0, one.at - asked.at)
             words = f"came after {waited:.1f} s, though `retry-after` asked for {asked.retry_after:g} s"
             yield Finding(one.number, "retry-after-ignored", words, "09")
-        if one.status in (429, 529) and one.retry_after:
+        if one.status in (429, 529):
             waiting[text] = one
 
 
@@ -89,14 +90,16 @@ def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         called = [block.get("id") for block in tool_use_blocks(before)]
         answered = [block.get("tool_use_id") for block in tool_result_blocks(turn)]
         if answered != called and sorted(map(str, answered)) == sorted(map(str, called)):
-            words = "results stand in another order than the calls; ids pair them, but call order keeps requests equal"
+            words = (
+                "results are in a different order from the calls; ids pair them, but call order keeps requests equal"
+            )
             yield Finding(one.number, "result-order", words, "05")
         if len([m for m in messages if tool_result_blocks(m)]) > 1:
             words = "the results of one turn are split over several user messages; send them in one"
             yield Finding(one.number, "results-split", words, "05")
         kinds = [block.get("type") for block in content_blocks(turn)]
         if "tool_result" in kinds and "text" in kinds:
-            words = "text stands beside the results; the model may learn to end its turn and wait for text"
+            words = "text comes with the results; the model may learn to end its turn and wait for text"
             yield Finding(one.number, "text-after-results", words, "01")
 
 
@@ -104,7 +107,7 @@ def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     ended: dict[str, str] = {}
     for one in exchanges:
         for block in blocks_of(one):
-            # Told once; and an error result that tells the model about the cut is the right answer.
+            # Reported once; an error result that tells the model about the cut is the right answer.
             if block.get("type") == "tool_result" and not block.get("is_error"):
                 if why := ended.pop(str(block.get("tool_use_id")), None):
                     words = f"a call was run although its turn ended with `{why}`: its input may be half a sentence"

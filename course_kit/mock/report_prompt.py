@@ -3,7 +3,7 @@
     request 2  tools-reordered: the same tools in another order: `mu` stands where `alpha` stood; 812 of the 812 tokens
                that request 1 left in the cache could not be read
 
-A prompt that changed is told of whenever tools are sent anew; everything else only where something was in the cache.
+A changed prompt is reported whenever tools are sent again; everything else only where something was in the cache.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,11 +51,11 @@ def _cost(change: Change, before: "Exchange", kept: int, lost: int) -> str:
         return f"{lost} of the {kept} tokens that request {before.number} left in the cache could not be read"
     if kept:
         return "the cache holds this prompt too, from an earlier request"
-    return f"nothing is kept here; with a cache, {change.missed} tokens would be read anew"
+    return f"nothing is kept here; with a cache, {change.missed} tokens would be read again"
 
 
 def _why_missed(before: "Exchange", one: "Exchange") -> tuple[str, str]:
-    """The prompt goes on where it ended, and still could not be read."""
+    """The prompt only continued, and still could not be read."""
     missed = one.readings[0].missed
     if missed == "expired":
         minutes = (one.at - before.at) / 60
@@ -64,7 +64,7 @@ def _why_missed(before: "Exchange", one: "Exchange") -> tuple[str, str]:
     if missed == "lookback":
         words = f"from its mark the cache looks back over {LOOKBACK} blocks, and what was kept ends further back"
         return "cache-lookback", f"{words}: set a second mark between"
-    return "cache-unmarked", "no mark stands behind what was kept, so nothing looks for it: keep a `cache_control`"
+    return "cache-unmarked", "there is no mark after what was kept, so nothing looks for it: keep a `cache_control`"
 
 
 def _lifetimes(body: Any) -> set[str]:
@@ -77,7 +77,7 @@ def _lifetimes(body: Any) -> set[str]:
 
 
 def too_short_to_keep(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
-    """Marks that never kept anything: told once, at the third of them."""
+    """Marks that never kept anything: reported once, at the third."""
     marked = [one for one in exchanges if one.readings and _lifetimes(one.body)]
     if len(marked) < 3 or any(reading.kept for one in marked for reading in one.readings):
         return
@@ -89,7 +89,7 @@ def too_short_to_keep(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
 
 
 def _same_conversation(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Exchange", "Exchange"]]:
-    """Each request with the one that it goes on from; where its history was edited, with the last that began alike."""
+    """Each request with the one that it continues; where its history was edited, with the last that began alike."""
     found = {one.number: before for before, one in continued(exchanges)}
     begun: dict[str, list[tuple[int, Exchange]]] = {}
     for one in exchanges:

@@ -1,7 +1,7 @@
 """Models for the mock: what answers when a request is legal.
 
 A model is anything with `reply(request) -> Draft`, where `request` is the body as it came over the wire. `Scripted`
-gives prepared replies; `simulated.py` works its replies out from the request.
+gives prepared replies; `simulated.py` derives its replies from the request.
 """
 
 import threading
@@ -28,7 +28,10 @@ class Draft:
 
 
 class Model(Protocol):
-    def reply(self, request: Mapping[str, Any]) -> Draft: ...
+    """What answers behind the mock: anything with `reply`."""
+
+    def reply(self, request: Mapping[str, Any]) -> Draft:
+        """The content blocks of a reply, and why."""
 
 
 def call(name: str, input: dict[str, Any] | None = None, /, **inputs: Any) -> Block:
@@ -39,7 +42,7 @@ def call(name: str, input: dict[str, Any] | None = None, /, **inputs: Any) -> Bl
 def search(query: str | None = None, /, *, pattern: str | None = None, limit: int | None = None) -> Block:
     """A tool search for a script, by words or by a regular expression: `search("weather")`, `search(pattern="get_.*")`.
 
-    The mock runs it, and the next step of the script goes on in the same reply.
+    The mock runs it, and the next step of the script continues the same reply.
     """
     if (query is None) == (pattern is None):
         raise TypeError('Give a query or a pattern: search("weather") or search(pattern="get_.*").')
@@ -54,7 +57,7 @@ def search(query: str | None = None, /, *, pattern: str | None = None, limit: in
 def draft(step: Any) -> Draft:
     """A step of a script as a draft: a text, a block, a list of texts and blocks, or a whole message.
 
-    Blocks and messages may be the SDK's objects, so a reply can be played again.
+    Blocks and messages may be the SDK's objects, so a reply can be replayed.
     """
     if isinstance(step, Draft):
         return step
@@ -77,9 +80,10 @@ def draft(step: Any) -> Draft:
 class Scripted:
     """A model that gives prepared replies, one for each request: `Scripted([call("add", a=2, b=3), "It is 5."])`.
 
-    A step may be a function of the request. A step that ends in a `search` is followed by the next one in the same
-    reply. When the script is over, `ScriptExhausted` is raised where the mock is
-    in process, so a loop that asks once too often is noticed.
+    A step is a text, a call, a list of both (two calls in a list are parallel), a whole message, or a function of the
+    request that gives one of these. A step that ends in a `search` is followed by the next one in the same reply. When
+    the script is over, `ScriptExhausted` is raised where the mock is in process, so a loop that asks once too often is
+    noticed.
     """
 
     def __init__(self, steps: Iterable[Any]):
@@ -88,11 +92,12 @@ class Scripted:
         self._lock = threading.Lock()
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
+        """The next reply of the script; `ScriptExhausted` when it is over."""
         with self._lock:
             position, self.position = self.position, self.position + 1
         if position >= len(self.steps):
             raise ScriptExhausted(
-                f"The script holds {len(self.steps)} replies and a further one was asked for. "
+                f"The client asked for reply {position + 1}, and the script ends after {len(self.steps)}. "
                 "Add a step, or look into `provider.requests` for why the client asked again."
             )
         step = self.steps[position]

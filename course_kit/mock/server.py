@@ -7,7 +7,6 @@ what is answered is the application's business (`provider.py`).
 
 import asyncio
 import errno
-import functools
 import logging
 import os
 import socket
@@ -129,7 +128,7 @@ async def _client_left(receive: Receive, seconds: float) -> bool:
 async def _break_connection(scope: dict[str, Any], receive: Receive) -> None:
     """Close the connection in the middle of the answer: what was sent arrives, the end of the body never does."""
     transport = scope.get("state", {}).get("transport")
-    if transport is None:  # another server than ours: the only way to break an answer is to fail
+    if transport is None:  # not our server: the only way to break an answer is to fail
         raise ConnectionAbortedError("a fault breaks this answer off.")
     transport.close()
     await _client_left(receive, SECONDS_TO_CLOSE)
@@ -211,22 +210,16 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(
-    handle: Handle,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    announce: Callable[[str], Any] = print,
-) -> None:
-    """Serve until Ctrl-C, and announce `listening on http://127.0.0.1:N` as soon as clients may come.
+def serve(handle: Handle, host: str = "127.0.0.1", port: int = 0) -> None:
+    """Serve until Ctrl-C, and print `listening on http://127.0.0.1:N` as soon as clients can connect.
 
     Port 0 takes any free one. A port in use raises `SetupError`.
     """
-    # Whoever started this waits for the line, and a pipe would keep it back.
-    show = functools.partial(print, flush=True) if announce is print else announce
     listener = _listen(host, port)
     line = f"listening on {_url(listener)}"
     try:
-        _Uvicorn(handle, on_started=lambda: show(line)).run(sockets=[listener])
+        # Flushed: the starting program waits for the line, and a pipe would buffer it.
+        _Uvicorn(handle, on_started=lambda: print(line, flush=True)).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

@@ -1,12 +1,12 @@
 """The simulated model: what it decides follows from the request, by rules that can be read in an evening.
 
-It is no language model. It compares words, cuts the request into spans that could be values, and puts them where the
-definitions say they belong. So a description, a schema or an error text has effects with causes: ask `explain()`.
+It is not a language model. It compares words, cuts the request into spans that could be values, and puts them where the
+definitions say they belong. So whatever a description, a schema or an error text does has a reason: ask `explain()`.
 
     request ─▶ which tool ─▶ which inputs ─▶ calls, a question, or an answer in words
       turn.py     here         inputs.py       here
 
-After a result the same, with what failed first. Words and spans are cut in `spans.py`; how a value is written, or made
+After a result the same, failures first. Words and spans are cut in `spans.py`; how a value is written, or made
 up where nobody said it, is in `filling.py`.
 """
 
@@ -35,18 +35,18 @@ Tool = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What one model does otherwise than another."""
+    """How one model differs from another."""
 
     threshold: float = 0.25  # a tool less relevant than this is not called
     invents: float = 0.7  # how often a missing value is made up instead of asked for
     parallel: bool = True  # several calls in one turn
-    noise: float = 0.01  # how far chance moves a relevance
+    noise: float = 0.01  # how much chance moves a relevance
     patience: int = 3  # equal failures in a row before it gives up
     obeys_results: bool = False  # takes text in results for instructions
 
 
 PROFILES = {"steady": Settings(), "hasty": Settings(threshold=0.15, invents=1.0, parallel=False, noise=0.05)}
-MOST_STEPS = 12  # a longer text is read as one
+MOST_STEPS = 12  # a longer text is one step
 
 
 # Which tool: how much of the request a tool explains, and how much of the tool the request mentions.
@@ -58,7 +58,7 @@ USE_WHEN = re.compile(r"\s*(?:use|call|when|for)\b|\s*(?:当|用于)", re.IGNORE
 
 
 class Said(NamedTuple):
-    """The words of a definition: name, head (name, first sentence, "use when"), all of it, and what is others' work.
+    """The words of a definition: name, head (name, first sentence, "use when"), all of it, and other tools' work.
 
     `patterns` are those of its inputs.
     """
@@ -72,7 +72,7 @@ class Said(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def said_by(name: str, description: str, inputs: str, patterns: tuple[str, ...], rivals: frozenset[str]) -> Said:
-    """What follows a "not", or stands in a sentence with another tool's name, is not this tool's work."""
+    """What follows a "not", or is in a sentence with another tool's name, is not this tool's work."""
     own, elsewhere = [], []
     for sentence in re.split(r"(?<=[.;])\s|[。；\n]", description):
         boundary = NOT.search(sentence)
@@ -148,7 +148,9 @@ class Simulated:
     def __init__(self, seed: int = 0, profile: str = "steady", **settings: Any):
         known = [field.name for field in fields(Settings)]
         if profile not in PROFILES or not settings.keys() <= set(known):
-            raise TypeError(f"Profiles are {', '.join(PROFILES)}; settings are {', '.join(known)}.")
+            wrong = [repr(profile)] * (profile not in PROFILES) + sorted(settings.keys() - set(known))
+            what = f"Simulated does not know {', '.join(wrong)}"
+            raise TypeError(f"{what}: profiles are {', '.join(PROFILES)}; settings are {', '.join(known)}.")
         self.seed = seed
         self.settings = replace(PROFILES[profile], **settings)
 
@@ -157,6 +159,7 @@ class Simulated:
         return "\n".join(self.reply(request).reasons)
 
     def reply(self, request: Mapping[str, Any]) -> Draft:
+        """What the rules make of a request: content blocks, and the reasons for each."""
         turn, why = Turn(request), list[str]()
         turn.said = read_definitions(turn.tools)
         calls, problem = [], "I cannot call a tool here, so I answer in words."
@@ -175,7 +178,7 @@ class Simulated:
     # What the request asks for.
 
     def _rank(self, text: str, turn: Turn, texts: Sequence[Text]) -> list[tuple[float, Choice]]:
-        """The three most relevant tools with their inputs; required inputs that are nowhere lower a tool."""
+        """The three most relevant tools with their inputs; missing required inputs lower a tool."""
         scored = relevance(text, turn.said)
         noisy = {
             name: s + self.settings.noise * (2 * self._chance(turn, text, name) - 1) for name, (s, _) in scored.items()
@@ -190,7 +193,7 @@ class Simulated:
         return sorted(ranked, key=lambda entry: -entry[0])
 
     def _plan(self, text: str, turn: Turn, why: list[str]) -> list[Choice]:
-        """The calls that a text asks for, in its order: one for each part that has a tool of its own."""
+        """The calls that a text asks for, in its order: one for each part that has its own tool."""
         if not turn.tools:
             return []
         steps = self._steps(text, turn)
@@ -225,7 +228,7 @@ class Simulated:
             choice = choose_inputs(best.tool, turn.texts(part), bool(best.tool.get("strict")))
             choice.reasons[:0] = best.reasons[:1]
             if choices and choices[-1].tool is best.tool:
-                # What the same tool is not told again is as before.
+                # What is not said again for the same tool stays.
                 choice = choice._replace(values={**choice.values, **choices[-1].values, **sure})
             choices.append(choice)
         return choices
@@ -265,7 +268,7 @@ class Simulated:
         return calls, ""
 
     def _call(self, choice: Choice, turn: Turn, why: list[str]) -> Block:
-        """The call; required values that were found nowhere are made up."""
+        """The call; missing required values are made up."""
         values = choice.values
         if choice.missing or choice.tool.get("strict"):
             whole = fill(choice.tool["input_schema"], values, seed=(self.seed, turn.text))
@@ -298,7 +301,7 @@ class Simulated:
         return [call(tool["name"], free_text(tool, turn.text)) for tool in finders[:1]]
 
     def _forced(self, turn: Turn, why: list[str]) -> list[Block]:
-        """A call that must be: of the named tool or the best one, with an input that fits whatever was said."""
+        """A forced call: of the named tool or the best one, with an input that fits whatever was said."""
         if turn.choice["type"] == "tool":
             named = next((tool for tool in turn.all_tools if tool["name"] == turn.choice["name"]), turn.all_tools[0])
             choices = [choose_inputs(named, turn.texts(), True)]
@@ -311,7 +314,7 @@ class Simulated:
     # After a result: what its text says decides what comes next.
 
     def _after_failure(self, made: Made, turn: Turn, why: list[str]) -> tuple[list[Block], str]:
-        """A tool that is named is called, an input that is named is mended; else the same call, for a while."""
+        """A tool that is named is called, an input that is named is corrected; else the same call, for a while."""
         tried = [(other.name, other.input) for other in turn.made]
         for clause in re.split(r"[.;\n]\s*|, or ", made.text):
             for name in named_in(clause, turn.by_name.keys() - {made.name}):
@@ -327,13 +330,13 @@ class Simulated:
             better = choose_inputs(tool, [*turn.texts(), *sent], True, told).values
             mended = {**made.input, **{name: better[name] for name in told if name in better}}
             if (made.name, mended) not in tried:
-                why.append(f"{made.name} failed; mended what the error names: {', '.join(told)}")
+                why.append(f"{made.name} failed; corrected what the error names: {', '.join(told)}")
                 return [call(made.name, mended)], ""
         again = AGAIN.search(made.text) or not told
         equal = [other for other in turn.made if other[:3] == made[:3]]
         if not again or ENOUGH.search(made.text) or len(equal) >= self.settings.patience:
             return [], f"{made.name} did not work: {made.text.strip()[:300] or 'it says nothing'}"
-        why.append(f"{made.name} says nothing that could be mended: the same call again")
+        why.append(f"{made.name} says nothing that could be corrected: the same call again")
         return [call(made.name, made.input)], ""
 
     def _words(self, turn: Turn, why: list[str], problem: str) -> str:
@@ -345,7 +348,7 @@ class Simulated:
             return json.dumps(fill(turn.schema, given, seed=(self.seed, turn.text)), ensure_ascii=False)
         if turn.made and not problem:
             answers = [(made.name, quote(made.text, turn.text)) for made in turn.made if not made.failed]
-            return "\n".join(f"{name} answered: {said}" for name, said in answers) or "Nothing came of it."
+            return "\n".join(f"{name} answered: {said}" for name, said in answers) or "It did not work."
         return problem or "Done."
 
 

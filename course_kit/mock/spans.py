@@ -23,7 +23,7 @@ STOP = set(
     within without would you your""".split()
 )
 STOP |= set("不没有一")  # by themselves; a pair with one of them tells something
-# All the world knowledge there is: words that mean the same. Users' words beyond it need a description that has them.
+# All its world knowledge: words that mean the same. Other words of users must be in a description.
 KIN = """
 damage break broke broken crack defective faulty 碎 坏 破 裂
 refund reimburse 退
@@ -76,7 +76,7 @@ PIECE = re.compile(
 
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[tuple[str, int, int], ...]:
-    """The telling words, stemmed, with their places in order.
+    """The significant words, stemmed, with their places.
 
     Names are split at `_` and capitals. Chinese has no spaces: it is cut into characters, and pairs of them.
     `"退款额"` → 退, 退款, 款, 款额, 额.
@@ -97,7 +97,7 @@ def tokens(text: str) -> tuple[tuple[str, int, int], ...]:
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text that could be a value, without its quotes; `unit` stands with a number, `parts` with a list."""
+    """A piece of text that could be a value, without its quotes; a number may have a `unit`, a list has `parts`."""
 
     kind: str
     value: Any
@@ -158,7 +158,7 @@ def spans(text: str) -> tuple[Span, ...]:
 
 
 def _name(text: str, start: int, end: int) -> tuple[int, int]:
-    """A capital that only opens a sentence is no name; a state or country behind a city belongs to it."""
+    """A capital that only opens a sentence is not a name; a state or country after a city belongs to it."""
     if (
         re.search(r"(?:\A|[.!?:\n]\s*|\A[\"'])\Z", text[max(0, start - 9) : start])
         and not text[start:end].split()[0].isupper()

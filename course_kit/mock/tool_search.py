@@ -2,9 +2,9 @@
 
     request ─▶ model ─▶ server_tool_use ─▶ search ─▶ tool_search_tool_result ─▶ model ─▶ … ─▶ reply
 
-A deferred tool is invisible until a `tool_reference` names it: one that a search of the server's found, or one that the
+A deferred tool is invisible until a `tool_reference` names it: one that the server's search found, or one that the
 client put into a result. The model asks for a search by a block, the server answers it in the same reply and lets the
-model go on, and only the whole leaves as one message. How tools are ranked is the business of `contract/index.py`,
+model go on, and the whole leaves as one message. How tools are ranked is the business of `contract/index.py`,
 which the client's own search uses as well.
 https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
 """
@@ -107,7 +107,7 @@ def reply_with_search(model: Model, request: Mapping[str, Any], *key: object, fa
 
 
 def _is_open(block: Block, content: Sequence[Block]) -> bool:
-    """Is this a search without its result? (A reply that is played again brings its results along.)"""
+    """Is this a search without its result? (A replayed reply brings its results along.)"""
     if block["type"] != "server_tool_use" or block.get("name") not in VARIANTS:
         return False
     return "id" not in block or all(block["id"] != other.get("tool_use_id") for other in content)
@@ -116,7 +116,7 @@ def _is_open(block: Block, content: Sequence[Block]) -> bool:
 def _answered(
     content: Sequence[Block], tools: Sequence[Mapping[str, Any]], key: tuple[object, ...], failure: str | None
 ) -> list[Block]:
-    """The blocks with a result behind each search. Calls of the client's tools come last, as on the wire."""
+    """The blocks with a result after each search. Calls of the client's tools come last, as on the wire."""
     blocks: list[Block] = []
     for index, block in enumerate(content):
         if not _is_open(block, content):
@@ -130,7 +130,7 @@ def _answered(
 
 
 def _with_turn(request: Mapping[str, Any], content: Sequence[Block]) -> Mapping[str, Any]:
-    """The request as the model reads it when it goes on after a search: its turn so far stands at the end."""
+    """The request as the model reads it after a search: its turn so far is at the end."""
     messages = list(request["messages"])
     before = content_blocks(messages.pop()) if messages[-1]["role"] == "assistant" else []
     continued = {**request, "messages": [*messages, {"role": "assistant", "content": [*before, *content]}]}
@@ -156,7 +156,7 @@ def _search(call: Block, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     deferred = [tool for tool in tools if tool.get("defer_loading") and "name" in tool]
     try:
         hits = _index(marshal.dumps(deferred, 2), variant.method).search(text, limit)
-    except SearchError as error:  # no regular expression, or one that takes too long
+    except SearchError as error:  # not a regular expression, or a slow one
         return _error(error.error_code, str(error))
     found = [{"type": "tool_reference", "tool_name": hit.tool_name} for hit in hits]
     return {"type": "tool_search_tool_search_result", "tool_references": found}

@@ -1,4 +1,4 @@
-"""The mock without a network: a transport that stands under the SDK's own HTTP client.
+"""The mock without a network: a transport for the SDK's own HTTP client.
 
     client = anthropic.Anthropic(api_key="mock", http_client=anthropic.DefaultHttpxClient(transport=Transport(handle)))
 
@@ -21,17 +21,19 @@ __all__ = ["Transport"]
 class Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """Carries requests of a sync or an async client to `handle`, and its answers back.
 
-    An exception of the kit's own, such as `ScriptExhausted`, comes out of the client as itself. Any other exception
-    of `handle` is answered with 500, as over HTTP.
+    The kit's own exceptions, such as `ScriptExhausted`, leave the client unchanged. Any other exception of `handle` is
+    answered with 500, as over HTTP.
     """
 
     def __init__(self, handle: Handle):
         self._handle = handle
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Answer a request of the SDK in process."""
         return self._respond(request, request.read())
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The same for the async client."""
         return self._respond(request, await request.aread())
 
     def _respond(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
@@ -83,7 +85,7 @@ class _Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     def break_off(self, reason: str) -> None:
         """Raise what the HTTP library raises when the connection breaks, or stays silent past the read timeout.
 
-        Without a read timeout a silent connection would be waited for without end; here that is a time-out as well.
+        Without a read timeout the client would wait for ever; here that is a time-out as well.
         """
         if self._answer.ending == "stall":
             raise httpx2.ReadTimeout("timed out", request=self._request)

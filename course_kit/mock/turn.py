@@ -88,21 +88,21 @@ def _lines(value: Any, name: str) -> Iterator[str]:
         yield f"{name}: {value}"
 
 
-def quote(result: str, request: str, most: int = 6) -> str:
-    """The lines of a result that share most with the request, and those that say how much there is, in their order."""
+def quote(result: str, request: str) -> str:
+    """Six lines of a result, in its order: those that say how much there is, then those nearest to the request."""
     lines = [line.strip() for line in flat(result).split("\n") if line.strip()]
     asked, extent = words(request), re.compile(r"(?:\w+ )*(?:total|returned|truncated|next_cursor):|.*left out")
     best = sorted(range(len(lines)), key=lambda i: (not extent.match(lines[i]), -len(words(lines[i]) & asked), i))
-    said = "; ".join(lines[i] for i in sorted(best[:most]))
+    said = "; ".join(lines[i] for i in sorted(best[:6]))
     return re.sub(r"(?<=_cents: )(\d+)", lambda cents: f"{cents[1]} ({int(cents[1]) / 100:.2f})", said)
 
 
-# In an error, what came is no hint: `not 19.99`, `but the string "5" came`.
+# In an error, what was received is no hint: `not 19.99`, `but the string "5" came`.
 _RECEIVED = re.compile(r"\b(?:but|not|got|received)\s+(?:the (?:string|number) )?(?:\"[^\"]*\"|'[^']*'|-?\d[\d.]*\b)")
 
 
 def named_in(text: str, names: Iterable[str]) -> dict[str, str]:
-    """What a text says of each name: from where it stands to where the next one does, without what was received."""
+    """What a text says of each name: from there to the next name, without what was received."""
     found = [(m.start(), name) for name in names for m in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
     said: dict[str, str] = {}
     for (start, name), (end, _) in zip(sorted(found), [*sorted(found)[1:], (len(text), "")], strict=False):

@@ -1,8 +1,8 @@
 """What a request costs: its prompt in the order in which the model reads it, and the estimated tokens of that.
 
 Tokens are estimated, not counted: a quarter of the JSON text's length, in which a Chinese character is an escape of
-six. The order of size is right, the last digit is not; the real endpoint calls its own count an estimate too. What
-the prompt cache takes over is next door, in `caching.py`.
+six. The order of magnitude is right, the last digit is not; the real endpoint calls its count an estimate too. What
+the prompt cache saves is next door, in `caching.py`.
 """
 
 import json
@@ -28,7 +28,7 @@ def estimate(value: Any) -> int:
 
 
 def tokens_of(characters: int) -> int:
-    """The estimated tokens of so many characters of JSON: `5` → `2`."""
+    """The estimated tokens of this many characters of JSON: `5` → `2`."""
     return (characters + 3) // 4
 
 
@@ -51,7 +51,7 @@ def prompt(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any
         yield "system", "", block
     for message in body["messages"]:
         for block in content_blocks(message):
-            # The definition of a deferred tool stands in the prompt from where it is first referred to.
+            # The definition of a deferred tool is in the prompt from the first reference to it on.
             for name in references(block) if deferred else ():
                 if name in deferred:
                     yield "messages", "", deferred.pop(name)

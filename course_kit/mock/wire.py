@@ -45,6 +45,7 @@ class Answer:
 
     @property
     def body(self) -> bytes:
+        """The whole body, its chunks joined."""
         return b"".join(self.chunks)
 
 
@@ -77,7 +78,7 @@ def error_type(status: int) -> str:
 def error_body(
     type: str, message: str, request_id: str | None, details: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The envelope of every error, also of one in mid-stream; most carry no `details`."""
+    """The envelope of every error, even mid-stream; most carry no `details`."""
     error: dict[str, Any] = {"type": type, "message": message}
     if details:
         error["details"] = dict(details)
@@ -93,7 +94,7 @@ def error_answer(
     details: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """An error as the API answers it: the envelope, and the id once more in the header."""
+    """An error as the API answers it: the envelope, and the id also in the header."""
     body = error_body(type or error_type(status), message, request_id, details)
     return Answer(
         status,
@@ -103,12 +104,12 @@ def error_answer(
 
 
 def too_large_answer(length: int) -> Answer:
-    """What meets a body over 32 MB, before anything has read it."""
+    """The answer to a body over 32 MB, before it is read."""
     return error_answer(413, "Request exceeds the maximum size", make_id("req_011", "too large", length))
 
 
 def crash_answer(error: BaseException, body: bytes = b"") -> Answer:
-    """What meets the client when the model behind the mock raised. Asking again would not help: the header says so."""
+    """The answer when the model behind the mock raised. Retrying would not help: the header says so."""
     return error_answer(
         500,
         f"The model behind the mock raised {type(error).__name__}: {error}",
@@ -120,7 +121,7 @@ def crash_answer(error: BaseException, body: bytes = b"") -> Answer:
 def make_id(prefix: str, *parts: object) -> str:
     """An id that looks like the API's and depends on `parts` alone: `make_id("req_011", ...)` → `"req_011C…"`.
 
-    Counting from the first underscore it has 24 characters, as the ids seen on the wire.
+    From the first underscore on it has 24 characters, like the ids seen on the wire.
     """
     digest = sha256(repr(parts).encode("utf-8", "surrogatepass")).digest()
     tail = b64encode(digest, altchars=b"Aa").decode("ascii")  # letters and digits only

@@ -1,11 +1,11 @@
 """Tools of an MCP server, in the harness.
 
     with open_mcp(server) as tools: run_agent(client, tools=tools, …)         a plain program or notebook
-    tools = await mcp_tools(client); await run_agent_async(…, tools=tools)    beside an open `mcp.Client`
+    tools = await mcp_tools(client); await run_agent_async(…, tools=tools)    with an open `mcp.Client`
 
 The list comes from a stranger. Its names are made legal and sorted, what a tool says about itself (`readOnlyHint` and
-the like) is kept and not believed: it is a write that asks for approval until you say otherwise. Descriptions go to the
-model as they are: read them first, or choose with `where`. The course's server side is no business of this module.
+the like) is kept but not believed: it is a write that asks for approval until you say otherwise. Descriptions go to the
+model as they are: read them first, or choose with `where`. The course's own server is not in this module.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def open_mcp(server: Any, **options: Any) -> Iterator[list[Tool]]:
     `effect`          what a call does to the world: a word for all, or a function of the entry; "write" by default
     `needs_approval`  True by default; False, or a function of the entry
     `timeout`         seconds to wait for one call, 60 by default
-    `prefix`          ahead of every name, such as `"files_"`, where two servers use the same ones
+    `prefix`          put before every name, such as `"files_"`, where two servers use the same ones
     """
     try:
         import mcp
@@ -69,7 +69,7 @@ def open_mcp(server: Any, **options: Any) -> Iterator[list[Tool]]:
 
         try:
             yield _tools(portal.call(_listed, client), function_of, **options)
-        except BaseException as error:  # led past the SDK, which would put it into groups of exceptions
+        except BaseException as error:  # taken past the SDK, which would wrap it in exception groups
             failure = error
     if failure:
         raise failure
@@ -116,7 +116,7 @@ def _tools(
         asks = needs_approval(entry) if callable(needs_approval) else needs_approval
         try:
             made[name] = tool(function, **given, needs_approval=asks, tags=("mcp", f"mcp:{definition.name}"))
-        except ValueError as error:  # one bad definition would have the provider refuse every request
+        except ValueError as error:  # one bad definition would make the provider refuse every request
             raise SetupError(f"{error} It comes from the MCP server: leave it out with `where`.") from None
     return [made[name] for name in sorted(made)]
 

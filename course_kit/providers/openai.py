@@ -3,7 +3,7 @@
     run_agent(openai_chat(openai.OpenAI()), model="gpt-…", messages="…", tools=[…])
 
 Each request is turned into the other shape, sent, and the reply turned back, so the loop and its tools stay as they
-are. What the shapes make of each other is told in `contract/shapes`; here stands what a pure conversion cannot know:
+are. The conversion of shapes is in `contract/shapes`; here is what a pure conversion cannot know:
 the client, the strict subset of that provider, and which exceptions mean that a reply was lost on the way.
 """
 
@@ -35,9 +35,10 @@ def openai_chat(client: Any, *, model: str | None = None, **options: Any) -> "Op
 
 
 def openai_responses(client: Any, *, model: str | None = None, **options: Any) -> "OpenAISender":
-    """The same by `/v1/responses`. The whole conversation is sent each time; reasoning items go back as they came.
+    """A client of the `openai` SDK for the loop, by `/v1/responses`; `model` and `options` as in `openai_chat`.
 
-    Where the provider may keep nothing: `store=False, include=["reasoning.encrypted_content"]`.
+    The whole conversation is sent each time; reasoning items go back as they came. Where the provider
+    may keep nothing: `store=False, include=["reasoning.encrypted_content"]`.
     """
     return OpenAISender("openai_responses", client, client.responses.create, model, options)
 
@@ -94,7 +95,7 @@ class OpenAISender:
 def _strict_tools(request: Mapping[str, Any], lost: list[Lost]) -> tuple[dict[str, Any], dict[str, StrictSchema]]:
     """The request with its strict tools in OpenAI's subset: every input required, optional ones nullable.
 
-    A schema that cannot be put that way is sent without `strict`: the harness checks every input anyway.
+    A schema that cannot be written so is sent without `strict`: the harness checks every input anyway.
     """
     tools, rewritten = [], {}
     for tool in request.get("tools") or ():
@@ -112,9 +113,9 @@ def _strict_tools(request: Mapping[str, Any], lost: list[Lost]) -> tuple[dict[st
 
 
 def _raise_if_lost(error: Exception) -> None:
-    """A connection that broke, raised as the loop knows it; a refused request stays the exception that it is."""
+    """Raise a broken connection as the loop knows it; a refused request keeps its own exception."""
     import httpx2
 
-    openai = sys.modules.get("openai")  # loaded, if the error is one of its own
+    openai = sys.modules.get("openai")  # loaded if the error is its own
     if openai and isinstance(error, openai.APIConnectionError):
         raise httpx2.TransportError(str(error)) from error
