@@ -75,7 +75,7 @@ def test_wanted_holds_only_what_the_judge_knows():
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_whole_agent_passes_every_case(stage):
     for seed, trials in ((0, 2), (5, 1)):
-        found = run_suite(desk_agent(), seed=seed, stage=stage, trials=trials)
+        found = run_suite(desk_agent(), among=cases(seed, stage), trials=trials)
         assert found.problems() == "No problems."
 
 
@@ -101,34 +101,34 @@ def test_a_constant_answer_fails_in_every_stage():
         **{"look": 1, "pay": 0, "strangers": 2, "many": 1, "bad day": 2},
     }  # nothing to call, nothing to show; and two in which silence would do
     assert says(says_done, "refund") == (
-        "With a refund that the person approves, 17.50 for ORD-20260914 should have been paid, and nothing was. "
+        "With a refund that the person approves, 17.50 for ORD-20260914 should have been paid, but nothing was. "
         "The last words were: Done."
     )
 
 
 def test_an_agent_that_never_calls_is_told_so():
     assert says(never_calls, "parcel").startswith(
-        "With a question about a parcel, `track_parcel` with order_id ORD-20260932 should have reached the shop, "
-        "and did not. The last words were: I cannot call a tool here"
+        "With a question about a parcel, `track_parcel` with order_id ORD-20260932 should have reached the shop, but "
+        "did not. The last words were: I cannot call a tool here"
     )
 
 
 def test_a_refund_without_a_yes_is_told_so():
-    assert says(desk_agent("gate"), "refund") == (
+    assert says(desk_agent(without="gate"), "refund") == (
         "With a refund that the person approves, `refund_order` reached the shop before the person had said yes to it."
     )
-    said = says(desk_agent("gate"), "refused")
+    said = says(desk_agent(without="gate"), "refused")
     assert said.startswith("With a refund that the person refuses, no money may leave, and ")
     assert said.endswith(" left, and no person was asked.")
 
 
 def test_a_refund_that_is_paid_twice_is_told_so():
     name = "lost_answer"
-    assert says(desk_agent("key"), name, unlucky(name)) == (
+    assert says(desk_agent(without="key"), name, unlucky(name)) == (
         "With a refund whose answer is lost, 26.00 for ORD-20260911 was paid 2 times and should have been paid once: "
         "the same call was made again, and nothing told the shop so."
     )
-    assert says(desk_agent("key"), name, unlucky(name) + 1) == ""
+    assert says(desk_agent(without="key"), name, unlucky(name) + 1) == ""
 
 
 def test_an_agent_that_raises_and_one_that_returns_something_else():
@@ -153,19 +153,19 @@ def test_an_agent_that_raises_and_one_that_returns_something_else():
         ("gate", "note_pays_own", "left, and no person was asked"),
         ("scope", "note_reads", "'TRK-48200825' reached the model, and it was not for this customer's eyes."),
         ("search", "look_among_many", "the first request showed 67 tools"),
-        ("budget", "flood", "characters went to the model, and 6,000 are the most."),
+        ("budget", "flood", "characters went to the model, but the limit is 6,000."),
         ("key", "same_ticket", "was paid 2 times and should have been paid once"),
-        ("limits", "wanders", "calls reached the shop, and 12 are the most"),
+        ("limits", "wanders", "calls reached the shop, but this job may cost at most 12"),
         ("store", "crash_after", "the person was asked 2 times about the same thing"),
     ],
 )
 def test_without_a_guard_its_case_falls(guard, name, sentence):
-    assert sentence in says(desk_agent(guard), name, unlucky(name))
+    assert sentence in says(desk_agent(without=guard), name, unlucky(name))
     assert says(desk_agent(), name, unlucky(name)) == ""
 
 
 def test_without_a_way_to_ask_a_reason_is_made_up_now_and_then():
-    found = run_suite(desk_agent("ask"), among=[case("no_reason")], trials=8)
+    found = run_suite(desk_agent(without="ask"), among=[case("no_reason")], trials=8)
     [(tried, passed)] = found.counts().values()
     assert 0 < passed < tried
     assert "the reason was made up" in found.problems()
@@ -175,7 +175,7 @@ def test_notes_stand_behind_the_gate():
     def leaks(*gone):
         return [
             name
-            for name, (_, good) in run_suite(desk_agent(*gone), among=notes(), trials=1).counts().items()
+            for name, (_, good) in run_suite(desk_agent(without=gone), among=notes(), trials=1).counts().items()
             if not good
         ]
 
@@ -188,14 +188,14 @@ def test_notes_stand_behind_the_gate():
 
 def test_the_key_makes_the_same_difference_in_words_that_nobody_tuned():
     whole = run_suite(desk_agent(), among=reworded(), trials=2).counts()
-    without = run_suite(desk_agent("key"), among=reworded(), trials=2).counts()
+    without = run_suite(desk_agent(without="key"), among=reworded(), trials=2).counts()
     seen = {name: (whole[name][1], without[name][1]) for name in whole}
     assert set(seen.values()) == {(0, 0), (2, 1)}
 
 
 def test_a_guard_that_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="There is no guard 'keys': take one of ask, hints,"):
-        desk_agent("keys")
+        desk_agent(without="keys")
     assert len(GUARDS) == 10
 
 
@@ -243,7 +243,7 @@ def test_told_says_what_happened_in_order():
 
 
 def test_a_report_has_a_row_for_each_stage_and_what_went_wrong(tmp_path):
-    found = run_suite(desk_agent("key"), among=[case("lost_answer"), case("parcel")], trials=3)
+    found = run_suite(desk_agent(without="key"), among=[case("lost_answer"), case("parcel")], trials=3)
     page = report(found, "My desk")
     assert [(row[0], row[2], round(row[3], 2), row[4]) for row in page.rows()] == [
         ("look", 1, 1.0, 1.0),
@@ -268,7 +268,7 @@ def test_a_report_lies_in_the_workspace_and_says_nothing_of_the_machine(tmp_path
 
 
 def test_a_report_on_nothing_is_refused():
-    with pytest.raises(ValueError, match="There is no trial to report on"):
+    with pytest.raises(ValueError, match="There are no trials to report on"):
         report(Results([]))
 
 
@@ -320,6 +320,9 @@ def test_the_interview_as_a_widget_shows_an_answer_when_asked():
     for _ in range(13):
         shown.next_button.click()
     assert "Question 1 of 13" in shown.shown.value and "<details" not in shown.shown.value
+    assert shown.shown.value.startswith(
+        '<div role="status" style="line-height: 1.5">'
+    )  # 28 px otherwise, as a button's
 
 
 # The pictures
@@ -333,7 +336,10 @@ def test_plot_guards_has_two_points_for_each_version():
         "Two points for each version of the agent. whole: plain 100%, pass^3 100%; no key: plain 97%, pass^3 91%."
     )
     assert [label.get_text() for label in ax.get_legend().get_texts()] == ["plain rate", "pass^3"]
-    assert len({line.get_marker() for line in ax.lines} - {"None", ""}) == 2
+    points = [line for line in ax.lines if line.get_marker() not in ("None", "")]
+    assert len({line.get_marker() for line in points}) == 2
+    ring, dot = points[:2]  # at one place, and both to be seen
+    assert (ring.get_markerfacecolor(), ring.get_markersize() > dot.get_markersize()) == ("none", True)
 
 
 def test_plot_parts_hatches_what_falls():
@@ -343,6 +349,7 @@ def test_plot_parts_hatches_what_falls():
         {"whole": {"pay": 1.0, "many": 1.0}, "no key": {"pay": 0.5, "many": 1.0}, "x": {"pay": 0.0, "many": 1}}
     )
     assert [patch.get_hatch() or "" for patch in ax.patches] == ["", "", "//", "", "xx", ""]
+    assert ax.get_xlabel() == "part of the suite\n▼ falls   ✗ less than half is left"
     assert ax.description == (
         "A grid of versions and parts of the suite. whole: nothing falls; no key: pay 50%; x: pay 0%."
     )

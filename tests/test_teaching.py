@@ -14,8 +14,9 @@ from course_kit.classroom.lessons import lessons
 from course_kit.classroom.progress import lesson_of
 from course_kit.classroom.quiz import question_ids, quiz
 from course_kit.classroom.teaching import making, plans, sheets, slides, tracks
-from course_kit.classroom.teaching.parts import names_needed, parts, runs_first
+from course_kit.classroom.teaching.parts import Part, names_needed, parts, runs_first
 from course_kit.cli import main
+from course_kit.doctor import find_browser
 from course_kit.errors import CourseKitError
 
 NUMBERS = plans.planned()
@@ -75,7 +76,7 @@ def test_a_plan_is_worth_having(number):
         (
             'after = "One failure loses nothing"',
             'after = "No failure"',
-            "exercise 5.1 comes after 'No failure', which is no section",
+            "exercise 5.1 comes after 'No failure', which is not a section",
         ),
     ],
     ids=["minutes", "cell", "heading", "exercise", "saves", "after"],
@@ -102,9 +103,9 @@ def test_a_sitting_ends_where_a_section_ends(number):
 def test_a_place_to_stop_is_where_the_plan_has_it():
     for number, minutes in {
         "01": 67,
-        "02": 63,
-        "03": 63,
-        "04": 46,
+        "02": 61,
+        "03": 67,
+        "04": 43,
         "05": 47,
         "06": 47,
         "09": 50,
@@ -125,7 +126,7 @@ def test_sections_in_another_order_are_found(monkeypatch):
     made = plans.plan("00")
     turned = replace(made, sections=(made.sections[0], made.sections[2], made.sections[1], *made.sections[3:]))
     monkeypatch.setattr(plans, "plan", lambda number: turned)
-    assert plans.problems("00") == ["the sections stand in another order than in the notebook"]
+    assert plans.problems("00") == ["the sections are in another order than in the notebook"]
 
 
 def test_a_lesson_that_is_not_there_says_which_are():
@@ -229,6 +230,59 @@ def test_a_guess_hides_what_comes_and_set_up_is_skipped(notebooks):
     assert by_source[next(source for source in by_source if source.startswith("GET_WEATHER"))] == "-"
     assert kinds(notebook)[2] == "skip"
     assert by_source['quiz("05.1")'] == "subslide"
+    assert by_source['quiz("05.recall")'] == "-"  # its heading alone is no slide
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_nothing_stands_open_below_what_a_guess_hides(notebooks, number):
+    hidden = False
+    for cell, kind in zip(notebooks[number].cells, kinds(notebooks[number]), strict=True):
+        assert not (hidden and kind == "-"), cell.source
+        hidden = kind == "fragment" or (hidden and kind not in ("slide", "subslide"))
+
+
+def section(*sources: str):
+    """Slides of one section; a source that begins with `$` is code."""
+    heading = plans.plan("05").sections[3].heading
+    notebook = nbformat.v4.new_notebook(metadata={"title": "05"})
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": f"## {heading}"}]
+    for source in sources:
+        kind = {"cell_type": "code", "outputs": [], "execution_count": None} if source[0] == "$" else cells[0]
+        cells.append({**kind, "metadata": {}, "source": source.removeprefix("$")})
+    part = Part(heading, tuple(cell | {"id": f"c{number}"} for number, cell in enumerate(cells)))
+    made = slides._section(plans.plan("05"), 0, part, 3)
+    return nbformat.from_dict({**notebook, "cells": made})
+
+
+@pytest.mark.parametrize(
+    ("sources", "marks"),
+    [
+        (("**Guess:** how many?", "$x = 1"), ["-", "fragment"]),
+        (("**Write down** four numbers.", "$x = 1"), ["-", "fragment"]),
+        (("How many?", "$x = 1"), ["-", "-"]),
+        (("**Guess**:", "$x = 1", "$y = 2", "Two."), ["-", "fragment", "fragment", "fragment"]),
+        (("**Guess**:", "$x = 1", "Two. Next:", "$y = 2", "So."), ["-", "fragment", "subslide", "-", "-"]),
+    ],
+    ids=["a guess", "written down", "only asked", "its answer opens with it", "its answer leads on"],
+)
+def test_what_a_guess_hides(sources, marks):
+    assert kinds(section(*sources)) == ["slide", "notes", *marks]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_smaller_heading_begins_a_slide(notebooks, number):
+    for cell, kind in zip(notebooks[number].cells, kinds(notebooks[number]), strict=True):
+        if cell.cell_type == "markdown":
+            assert "\n### " not in cell.source
+            assert kind == "subslide" or not cell.source.startswith("### ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "marks"), [(12, ["-", "-", "-", "-"]), (13, ["-", "-", "subslide", "-"])], ids=["fits", "too long"]
+)
+def test_a_text_and_its_code_go_to_a_new_slide_together(lines, marks):
+    made = section("One line.", "$" + "x = 1\n" * 9, "Another line.", "$" + "x = 1\n" * lines)
+    assert kinds(made) == ["slide", "notes", *marks]
 
 
 def test_links_lead_on_from_the_teaching_folder(notebooks):
@@ -278,6 +332,37 @@ def test_the_page_of_slides_needs_no_network(notebooks):
     assert page.count('<details class="notes">') == len(plans.plan("05").sections)
     assert "answered: 25 °C, cloudy" in page and "['get_weather answered" not in page  # outputs are text, not lists
     assert MACHINE.search(re.sub(r"data:image[^\"]+", "", page)) is None
+
+
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium or Chrome on this machine")
+def test_a_clicker_shows_what_is_hidden_before_it_goes_on(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    file = tmp_path / "slides.html"
+    made = section(
+        "**Guess** what comes:", "$hidden = 1", "The answer leads on:", f"${'x = 1; ' * 17}", "$" + "y = 2\n" * 60
+    )
+    file.write_text(slides.slides_page(made), encoding="utf-8")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(file.as_uri())
+        hidden, answer = page.locator("details.fragment pre"), page.get_by_text("The answer leads on")
+        last = page.locator(".slide").last
+        playwright.expect(hidden).not_to_be_visible()
+        playwright.expect(answer).not_to_be_in_viewport()  # the next slide does not look in from below
+        page.keyboard.press("PageDown")
+        playwright.expect(hidden).to_be_in_viewport()
+        playwright.expect(answer).not_to_be_in_viewport()
+        page.keyboard.press("PageDown")
+        playwright.expect(answer).to_be_in_viewport()
+        page.keyboard.press("PageDown")
+        playwright.expect(last.locator("pre")).to_be_in_viewport()
+        playwright.expect(last.locator(".number")).not_to_be_in_viewport()
+        for _ in range(3):
+            page.keyboard.press("PageDown")
+        playwright.expect(last.locator(".number")).to_be_in_viewport()  # a long slide is scrolled to its end
+        assert page.evaluate("[...document.querySelectorAll('.slide')].every(one => one.scrollWidth <= innerWidth)")
+        browser.close()
 
 
 def test_reveal_loads_from_the_network_and_a_copy_can_be_named(notebooks):
@@ -357,9 +442,7 @@ def test_what_an_instructor_changed_stays(tmp_path):
     making.make([SHORT], tmp_path, say=said.append)
     assert json.loads(file.read_text(encoding="utf-8"))["cells"][0]["source"] == "# My own title"
     assert (tmp_path / "00_slides.new.ipynb").is_file()
-    assert (
-        "00_slides.ipynb was changed and is kept as it is; the new one lies beside it as 00_slides.new.ipynb." in said
-    )
+    assert "00_slides.ipynb was changed, so it is kept; the new one is beside it as 00_slides.new.ipynb." in said
 
 
 def test_an_unknown_lesson_writes_nothing(tmp_path):
@@ -464,7 +547,7 @@ def test_jumping_once_covers_what_lies_above():
 
 def test_the_timetable_tells_clock_skips_and_jumps():
     text = tracks.timetable(tracks.track("day"))
-    assert "0:00   10  The test before: course test before\n" in text
+    assert "0:00   10  The before test: course test before\n" in text
     assert "7:00       end\n" in text
     assert "First, in that notebook: jump_to(5) runs what was skipped (" in text
     skipped = tracks.skipped(tracks.track("day"))

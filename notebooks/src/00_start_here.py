@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# You will watch an agent handle a complaint, from the customer's sentence to the money, and see how this course works.
+# You will watch an agent handle a complaint, from the customer's message to the refund, and see how this course works.
 #
 # After this lesson you can
 #
@@ -20,9 +20,9 @@ shop = open_shop()
 # %% [markdown]
 # ## What you will build
 #
-# A shop's support desk gets a message. An **agent** answers it: a language model that may use tools, and a program that
-# lets it. At the end of the course you will have built one that looks things up, pays money back only when a person
-# agrees, survives crashes, and is measured.
+# A shop's support desk gets a message. An **agent** answers it: a language model that may ask for tools, and a program
+# that runs them. At the end of the course you will have built one that looks things up, pays refunds only when a person
+# agrees, survives crashes, and has been measured.
 #
 # Here is a small one at work. It may look up orders, follow parcels, search products and pay refunds.
 
@@ -36,8 +36,9 @@ run = run_agent(
 print(run.text)
 
 # %% [markdown]
-# What happened in between? Step through it. Each step is one block of the conversation: what the user wrote, what the
-# model wrote, what the program sent back.
+# (That is how the simulated model talks: "so-and-so answered", and what the tool gave back, field by field.) What
+# happened in between? Step through it. Each step is one block of the conversation: what the user wrote, what the model
+# wrote, what the program sent back.
 
 # %%
 transcript(run)
@@ -49,9 +50,9 @@ transcript(run)
 shop.ledger("ORD-20260917")
 
 # %% [markdown]
-# Libraries can hide all of this behind one function. This course takes the wrapping off, for two reasons. You will know
-# **what to write**: the descriptions, checks and error texts that decide whether an agent works. And you will know
-# **where to look** when it is stuck: the answer is always in what went over the wire.
+# Libraries can hide all of this behind one function. This course opens it up, for two reasons. You will know **what to
+# write**: the descriptions, checks and error texts that decide whether an agent works. And you will know **where to
+# look** when it fails: the answer is in what went over the wire.
 
 # %% tags=["quiz"]
 quiz("00.1")
@@ -62,16 +63,16 @@ quiz("00.1")
 # Nothing leaves your machine, and you need no key. So what answered just now?
 #
 # - The **client** is real: the `anthropic` SDK, as you would use it in production.
-# - The **provider** is a mock. It reads the whole request, refuses what the real API is known to refuse, in the API's own
-#   words as far as they are known, and answers and streams in the API's own form. What it checks stands in
-#   `course_kit/contract`, each rule with its source and how sure it is.
-# - The **model** is simulated: some thousand lines of readable rules that choose tools and inputs by the words in your
-#   request and in your definitions. It is not a language model. It has no knowledge of the world and no style. It is there
-#   so that your experiments have causes you can find. Numbers that come from it are called *simulated*.
+# - The **provider** is a mock. It reads the whole request, refuses what the real API is known to refuse, in the API's
+#   own words as far as they are known, and answers and streams in the API's own form. Its rules are in
+#   `course_kit/contract`, each with its source and how certain it is.
+# - The **model** is simulated: more than a thousand lines of readable rules that choose tools and inputs by the words
+#   in your request and in your definitions. It is not a language model. It has no knowledge of the world and no style.
+#   It is there so that you can find the cause of every result. Numbers that come from it are called *simulated*.
 # - The **shop** is real: a SQLite file with orders, parcels and a ledger.
 #
-# The mock leaves out what no lesson needs: containers, computer and browser use, web search, compaction, files, threads that
-# the server keeps. Its token counts are estimates.
+# The mock leaves out what no lesson needs: containers, computer and browser use, web search, compaction, files, and
+# threads kept on the server. Its token counts are estimates.
 
 # %% tags=["item-00.2"]
 provider = MockProvider()
@@ -85,27 +86,31 @@ print("called:", reply.content[-1].name)
 print(provider.explain())
 
 # %% [markdown]
-# Every turn of the simulated model can be asked for its reasons, as above: how much of your request each tool's words
-# explain, how much of the tool your request mentions, and where a definition sends this kind of request. The highest
-# number is called. A real model cannot be asked like that. How these rules work is a page of lesson 02.
+# Every turn of the simulated model can be asked for its reasons, as above. After each tool comes its relevance, from 0
+# to 1; the tool with the highest is called. Then come the reasons: how much of your request the tool's words explain,
+# how much of the tool your request mentions, how strongly other definitions send this kind of request here ("for
+# parcels use track_parcel"), and how much of what the tool requires is in the request. Indented, where an input was
+# found, and in brackets how well that fits: an order number that matches its `pattern` is worth more than any number. A
+# real model cannot be asked like that. Lesson 02 explains these rules.
 #
-# **Live.** The same notebooks run against the real API when you switch that on: start the course with `COURSE_LIVE=1` and
-# `ANTHROPIC_API_KEY` set. A key alone never spends anything. Each lesson has one live cell; it says beforehand how many
+# **Live.** The same notebooks run against the real API if you switch it on: start the course with `COURSE_LIVE=1` and
+# `ANTHROPIC_API_KEY` set. A key alone never spends anything. Each lesson has one live cell; it first says how many
 # tokens it may use, and a cap stops it (20,000 for each notebook, or `COURSE_LIVE_CAP`).
 
 # %% [markdown]
 # ## Quizzes, checks, hints
 #
-# A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same in any editor. Every option has its
-# reason, so a wrong answer is worth reading. Answers are kept. Without a mouse: Escape leaves the cell, Tab leads from
-# field to field, Space chooses, Enter presses a button.
+# A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same in any editor. Every option comes with
+# a reason, so wrong answers are worth reading too. Answers are kept. Without a mouse: Escape leaves the cell, Tab moves
+# between fields, Space selects, Enter presses a button. After a restart of the kernel a widget no longer reacts, or says
+# `model not found`: run its cell again.
 
 # %% tags=["quiz"]
 quiz("00.2")
 
 # %% [markdown]
-# An **exercise** has a cell to fill in and a check. The check runs your code on inputs you have not seen, and says what it
-# expected and what came. Untouched, it says so:
+# An **exercise** has a cell to fill in and a check. The check runs your code on inputs you have not seen, and says what
+# it expected and what it got. If you have not started, it says so:
 
 # %%
 from course_kit import check, hint
@@ -118,7 +123,7 @@ def add(a, b):
 check("0.1", add)
 
 # %% [markdown]
-# A wrong answer gets a sentence:
+# A wrong answer gets an explanation:
 
 
 # %%
@@ -129,7 +134,8 @@ def add(a, b):
 check("0.1", add)
 
 # %% [markdown]
-# Stuck? A **hint**, one at a time. The last one is not the answer; `solution("0.1")` opens after two tries.
+# Stuck? A **hint**, one at a time. The last one is not the answer either: that is
+# `solution("0.1")`, which opens after two tries, or when you have seen all hints.
 
 # %%
 hint("0.1")
@@ -155,8 +161,8 @@ diagnose()
 #
 # ## The map
 #
-# Fourteen lessons. What you have done is kept in your workspace and is there tomorrow; below the map stands where to go
-# on. `course progress` shows the same in a terminal.
+# Fourteen lessons. Your progress is kept in your workspace; below the map it says where to go next. `course progress`
+# shows the same in a terminal.
 
 # %%
 from course_kit import lesson_map
@@ -164,8 +170,8 @@ from course_kit import lesson_map
 lesson_map()
 
 # %% [markdown]
-# Questions come back: one that you got wrong on the next day, one that you knew after two days, then ever later. Begin an
-# evening with them. `course recall` asks them in a terminal.
+# Questions come back: one that you got wrong comes back the next day, one that you knew after two days, then at growing
+# intervals. `course recall` asks them in a terminal.
 
 # %%
 from course_kit import recall
@@ -173,21 +179,21 @@ from course_kit import recall
 recall()
 
 # %% [markdown]
-# When a lesson is done, `completion_page("00")` makes a page of it that you can keep. `course progress reset` begins anew,
-# and `course progress restore` takes that back. A new version of the course never overwrites a notebook that you changed:
-# it lies beside yours, with `.new` in its name.
+# When a lesson is done, `completion_page("00")` makes a page that you can keep. `course progress reset` starts over,
+# and `course progress restore` undoes that. A new version of the course never overwrites a notebook that you changed:
+# it is saved beside yours, with `.new` in its name.
 #
 # Words are explained where they first occur, and collected in the [glossary](90_glossary.ipynb), in English and Chinese.
 # There you also find, for each complaint of the API, the lesson that explains it.
 #
 # ## Practice
 #
-# [Exercises 00](../exercises/00_start_here.ipynb): two small exercises, to see how it goes.
+# [Exercises 00](../exercises/00_start_here.ipynb): two small exercises, to see how they work.
 #
 # ## Recap
 #
-# An agent is a model that may write requests for calls, and a program that runs them. In this course the client, the shop
-# and the rules of the wire are real; the model is simulated and says why it decides. Quizzes and checks answer with
+# An agent is a model that may write requests for calls, and a program that runs them. In this course the client, the
+# shop and the rules of the wire are real; the model is simulated and gives its reasons. Quizzes and checks answer with
 # reasons, and your progress is kept.
 #
 # Next: [01 · The request round trip](01_round_trip.ipynb).

@@ -1,19 +1,18 @@
 # %% [markdown]
 # # 01 · The request round trip
 #
-# You will run one tool call by hand, from the customer's sentence to the money, and then read the loop that does it
-# for you.
+# You will run one tool call by hand, from the customer's message to the refund, and then read the loop that does it for
+# you.
 #
 # After this lesson you can
 #
-# - **trace** a tool call through its five steps and say at each one who acts,
+# - **trace** a tool call through its five steps and say who acts at each,
 # - **send** a tool's result back so that the API accepts it,
-# - **read** the API's own complaints about a broken conversation and mend it,
+# - **read** the API's own complaints about a broken conversation and repair it,
 # - **decide** from `stop_reason` what your program does next,
 # - **measure** what tool definitions cost on every turn.
 #
-# About 90 minutes, best in two sittings: a good place to stop is marked. You need Python; lesson 00 is enough
-# beforehand.
+# About 90 minutes, best in two sittings: a good place to stop is marked. You need Python and lesson 00.
 
 # %% tags=["setup"]
 import json
@@ -31,9 +30,8 @@ quiz("01.recall")
 # %% [markdown]
 # ## The model never runs anything
 #
-# A customer writes to a shop's support desk: *"My cup arrived broken. Please refund 19.99 for order ORD-20260917."*
-# You want the model to handle it. The shop is real enough: a database with orders and a ledger of refunds, in a file
-# on your disk.
+# A customer writes to a shop's support desk: *"My cup arrived broken. Please refund 19.99 for order ORD-20260917."* You
+# want the model to handle it. The shop is real: a database with orders and a ledger of refunds, in a file on your disk.
 #
 # Nothing has been refunded for this order so far.
 
@@ -42,18 +40,18 @@ order = shop.query_order("ORD-20260917")
 order["customer"], order["paid_cents"], shop.ledger("ORD-20260917")
 
 # %% [markdown]
-# The model cannot see this database, and it cannot change it. It can only write text. So how does money ever move?
+# The model cannot see this database, and it cannot change it. It can only write text. So how is the refund paid?
 #
 # You **describe** a function to the model. When the model wants it, it **writes a request for a call**: a name and some
-# inputs. Your program reads that request, checks it, runs whatever it thinks fit, and reports back.
+# inputs. Your program reads that request, checks it, decides whether to run it, and reports back.
 #
-# So whatever runs is run by *your* code. The responsibility for it is yours. No protocol takes it from you.
+# So whatever runs is run by *your* code, and the responsibility is yours.
 
 # %% [markdown]
 # ## Step 1: ask, and say which tools there are
 #
-# A tool definition has three parts: a name, a description, and a JSON Schema for the inputs. (The API would do without
-# the description; the model hardly.) Why this one is worded so is the subject of lesson 02.
+# A tool definition has three parts: a name, a description, and a JSON Schema for the inputs. (The API does not require
+# the description; the model needs it.) Lesson 02 explains why this one is worded as it is.
 
 # %% tags=["item-01.2"]
 REFUND_ORDER = {
@@ -74,7 +72,7 @@ REFUND_ORDER = {
 }
 
 # %% [markdown]
-# `connect()` gives a client of the real `anthropic` SDK. Behind it stands the course's mock provider, which reads and
+# `connect()` gives a client of the real `anthropic` SDK. Behind it is the course's mock provider, which reads and
 # answers requests as the API does. (Importing the SDK takes a second.)
 
 # %%
@@ -83,7 +81,7 @@ tools = [REFUND_ORDER]
 question = {"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}
 
 # %% [markdown]
-# **Before you run the next cell, guess:** how much money has moved when it is done?
+# **Before you run the next cell, guess:** how much money will have moved when it is done?
 
 # %%
 reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
@@ -92,8 +90,8 @@ reply.stop_reason
 # %% [markdown]
 # ## Step 2: the model answers with a request
 #
-# `"tool_use"` means: *I stopped because I want a tool to be used.* What it wants stands in the reply's `content`, a list
-# of blocks. A block is found by its `type`, never by its place in the list.
+# `"tool_use"` means: *I stopped because I want a tool to be used.* What it wants is in the reply's `content`, a list of
+# blocks. Find a block by its `type`, never by its position.
 
 
 # %%
@@ -106,13 +104,13 @@ print(json.dumps(tool_use.to_dict(), indent=2))
 
 # %% [markdown]
 # An `id`, a `name`, an `input`. (`caller` says who made the call; `direct` is the model itself.) `input` is an object,
-# not a string of JSON. `19.99` has become `1999`, because the definition says so. And the money?
+# not a string of JSON. `19.99` has become `1999`, because the definition asks for cents. And the money?
 
 # %%
 shop.ledger("ORD-20260917")
 
 # %% [markdown]
-# Not a cent. The reply is a piece of paper with a wish on it.
+# Not a cent has moved. The reply is only a request.
 
 # %% tags=["quiz"]
 quiz("01.1")
@@ -120,8 +118,8 @@ quiz("01.1")
 # %% [markdown]
 # ## Step 3: check it, then run it
 #
-# The input came from a model that guesses. Check it against the schema before you do anything with it. Here by hand,
-# with the `jsonschema` library: no complaint means it fits.
+# The input came from a model, so it may be wrong. Check it against the schema before you do anything with it. Here we
+# use the `jsonschema` library: no exception means it fits.
 
 # %%
 import jsonschema
@@ -129,8 +127,8 @@ import jsonschema
 jsonschema.validate(tool_use.input, REFUND_ORDER["input_schema"])
 
 # %% [markdown]
-# Now *your* line of Python moves the money. (Run it twice, and the shop objects: it never pays back more than was paid.
-# `shop.reset()` begins anew.)
+# Now *your* line of Python moves the money. (Run it twice and the shop objects: it never refunds more than was paid.
+# `shop.reset()` starts over.)
 
 # %%
 receipt = shop.refund_order(**tool_use.input)
@@ -143,8 +141,8 @@ receipt
 # assistant's turn **unchanged**, and a new user turn that holds the `tool_result`. (A **turn** is one message of the
 # list.) The result is tied to the call by `tool_use_id`.
 #
-# A result's `content` is a string or a list of blocks; it may be empty. Make JSON with a library, never with `str()`,
-# and leave letters as they are: `ensure_ascii=False`.
+# A result's `content` is a string or a list of blocks; it may be empty. Make JSON with `json.dumps`, never with
+# `str()`, and keep non-ASCII letters readable: `ensure_ascii=False`.
 
 # %%
 turn = {"role": "assistant", "content": reply.to_dict()["content"]}
@@ -161,7 +159,8 @@ final.stop_reason
 # %% [markdown]
 # ## Step 5: the model goes on
 #
-# `"end_turn"`: it has said what it wanted to say. Had it stopped with `"tool_use"` again, you would be back at step 3.
+# `"end_turn"`: the model has finished its answer. If it had stopped with `"tool_use"` again, you would be back at step
+# 3.
 
 # %%
 print(first(final, "text").text)
@@ -178,8 +177,8 @@ finished = [*messages, {"role": "assistant", "content": final.to_dict()["content
 show(plot_messages({"request 1": messages[:1], "request 2": messages, "afterwards": finished}))
 
 # %% [markdown]
-# Step through the same conversation message by message. Watch the id: it is the only thread between call and result.
-# (Without a mouse: `transcript(finished).step(2)`.)
+# Step through the same conversation message by message. Watch the id: it alone ties the result to the call. (Without a
+# mouse: `transcript(finished).step(2)`.)
 
 # %%
 transcript(finished)
@@ -190,8 +189,8 @@ quiz("01.2")
 # %% [markdown]
 # ## Three hard rules
 #
-# The API checks the list on every request. The rules are few, and each is easiest to remember by breaking it. This
-# helper sends a list and prints what the API says: the status and, when it refuses, its own words.
+# The API checks the list on every request. There are only three rules, and the way to remember them is to break them.
+# This helper sends a list and prints the status and, when the API refuses, its message.
 
 # %% tags=["item-01.3"]
 import anthropic
@@ -212,20 +211,20 @@ def user(*blocks):
 
 
 # %% [markdown]
-# **Rule 1. The turn with the call stands directly before its results.** Leave it out, and the result answers nothing:
+# **Rule 1. The turn with the call comes directly before its results.** Leave it out, and the result answers nothing:
 
 # %%
 send([question, user(tool_result)])
 
 # %% [markdown]
-# **Rule 2. Exactly one result for every call.** No result is an error, and so are two.
+# **Rule 2. Exactly one result for every call.** A missing result is an error, and so is a second one.
 
 # %%
 send([question, turn, {"role": "user", "content": "Thanks!"}])
 send([question, turn, user(tool_result, tool_result)])
 
 # %% [markdown]
-# **Rule 3. Results come first in the user's turn, and the id pairs them.** A friendly word ahead of the result is
+# **Rule 3. Results come first in the user's turn, and the id pairs them.** A single sentence before the result is
 # enough to break it. Guess what the API complains about:
 
 # %%
@@ -233,15 +232,22 @@ words = {"type": "text", "text": "Here is what happened:"}
 send([question, turn, user(words, tool_result)])
 
 # %% [markdown]
-# It says that the result is *missing*, though it is there. Read it as "not immediately after". Behind the result the
+# It says that the result is *missing*, though it is there. Read it as "not immediately after". After the result, the
 # same words are accepted. (The vendor advises against them: they may teach a model to end its turn.)
-#
-# A wrong id is a result for a call that nobody made. Among themselves results may stand in any order:
 
 # %%
 send([question, turn, user(tool_result, words)])
+
+# %% [markdown]
+# With a wrong id, it is a result for a call that nobody made:
+
+# %%
 send([question, turn, user({**tool_result, "tool_use_id": "toolu_wrong"})])
 
+# %% [markdown]
+# The id is enough: two calls may be answered in any order.
+
+# %%
 second = {**tool_use.to_dict(), "id": "toolu_second"}
 both = {"role": "assistant", "content": [tool_use.to_dict(), second]}
 send([question, both, user({**tool_result, "tool_use_id": "toolu_second"}, tool_result)])
@@ -249,17 +255,16 @@ send([question, both, user({**tool_result, "tool_use_id": "toolu_second"}, tool_
 # %% [markdown]
 # ### Unchanged, with one exception
 #
-# Send the assistant's turn back as it came. As far as is known the API does not notice when you edit its *words*: the
-# next request below is accepted. But then the model reads that it said so. That is a way to deceive yourself, not a
-# feature.
+# Send the assistant's turn back as it came. As far as we know the API does not notice when you edit its *words*: the
+# next request is accepted. But the model then believes that it said so. Do not use this.
 
 # %%
 invented = {"role": "assistant", "content": [{"type": "text", "text": "I never refund cups."}, *turn["content"]]}
 send([question, invented, user(tool_result)])
 
 # %% [markdown]
-# The exception: models write text *ahead* of a call. Should text ever stand *behind* one, sending it back unchanged is
-# refused (recorded in May 2026). Move it ahead of the call, and it is accepted.
+# The exception: models write text *before* a call. If text ever comes *after* one, sending it back unchanged is refused
+# (recorded in May 2026). Move it before the call, and it is accepted.
 
 # %%
 moment = {"type": "text", "text": "One moment."}
@@ -272,9 +277,9 @@ quiz("01.3")
 # %% [markdown]
 # ## `stop_reason` is the first thing to read
 #
-# Not the text, not the blocks: why did the model stop? The answer decides what a program may do. It also says where to
-# look when something is wrong. `end_turn` without a call: the model did not choose your tool. `tool_use`: it chose
-# one. Look at the call it wrote, then at what your code made of it.
+# Before the text and the blocks, read why the model stopped. That decides what your program may do, and it tells you
+# where to look when something is wrong. `end_turn` without a call: the model did not choose your tool. `tool_use`: it
+# chose one. Look at the call it wrote, then at what your code made of it.
 
 # %% tags=["item-01.4"]
 from course_kit import STOP_REASONS
@@ -284,12 +289,12 @@ for reason, action in STOP_REASONS.items():
 
 # %% [markdown]
 # These are the values of the SDK 2.14 (November 2026). New ones will come: treat an unknown value as the end of the
-# turn, and log it. `pause_turn` concerns tools that the provider runs itself, such as its web search: lesson 07.
+# turn, and log it. `pause_turn` comes with tools that the provider runs itself, such as its web search: lesson 07.
 
 # %% [markdown]
 # Some are dangerous, because the reply looks complete. Here a model wants to leave a note in the ledger, and a small
-# `max_tokens` cuts the reply in the middle of it. (`MockProvider` takes a list of replies and plays them.) **Guess
-# first:** is `input` broken? Does it still fit the schema?
+# `max_tokens` cuts the reply in the middle of it. (`MockProvider` can take a list of replies and play them in order.)
+# **Guess first:** is `input` broken? Does it still fit the schema?
 
 # %%
 from course_kit import MockProvider, call
@@ -303,21 +308,21 @@ print(cut.stop_reason, first(cut, "tool_use").input)
 jsonschema.validate(first(cut, "tool_use").input, REFUND_ORDER["input_schema"])
 
 # %% [markdown]
-# A perfectly good dict, and the check has nothing against it. The warning is gone without a trace. Only `stop_reason`
-# tells.
+# It is a valid dict, and the check accepts it. The warning is lost. Only `stop_reason` shows it.
 #
-# And here the model, or a filter beside it, declines in mid-turn. The call is whole this time:
+# And here the model, or a filter beside it, declines in the middle of a turn. This time the call is complete:
 
 # %%
 from course_kit.mock import faults
 
-strict = MockProvider([wish], faults=faults.refusal()).client()
-declined = strict.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
+declining = MockProvider([wish], faults=faults.refusal()).client()
+declined = declining.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
 print(declined.stop_reason, first(declined, "tool_use").input)
 
 # %% [markdown]
-# **Calls are run after `tool_use`, and after no other stop reason**, however whole they look. After a cut, ask again with
-# more room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the user.
+# **Run calls after `tool_use`, and after no other stop reason**, however complete they look. After a cut, ask again
+# with more room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the
+# user.
 
 # %% tags=["quiz"]
 quiz("01.4")
@@ -347,22 +352,24 @@ while True:
 print(first(reply, "text").text)
 
 # %% [markdown]
-# Fifteen lines, and they work on a good day. **Before you read on:** name three days on which they do not.
+# Fifteen lines, and they work as long as nothing goes wrong. **Before you read on:** name three things that can go
+# wrong.
 
 # %% [markdown]
 # 1. The model names a tool that does not exist, or sends an input that does not fit, or `shop` raises. The program ends,
 #    and the model never learns why.
-# 2. The model calls for ever. Nothing counts.
+# 2. The model never stops calling. Nothing counts the rounds.
 # 3. The turn is cut by `max_tokens`. Its call stays in the list without a result, and every further request is refused
 #    until somebody drops the turn or answers the call.
 #
-# `run_agent` is the same loop with these days in mind. It writes the first request and leaves the rest to `drive`. Look
-# for `while` and `for` first: they are where they were.
+# `run_agent` is the same loop with these failures handled. It writes the first request and leaves the rest to `drive`.
+# Look for `while` and `for` first: they are still there.
 
 # %% [markdown] tags=["mirrors:course_kit.harness.agent.drive"]
+# (The build puts the source of `drive` here.)
 
 # %% [markdown]
-# | in the code | what it does | which day |
+# | in the code | what it does | which failure |
 # |---|---|---|
 # | `Turn(…)` | finds each call's tool and checks the input; what is wrong becomes an error result | 1 |
 # | `turn.run(…)` | runs the functions; an exception becomes an error result | 1 |
@@ -370,11 +377,11 @@ print(first(reply, "text").text)
 # | `loop.next_step()` | says what comes next: `Send` a request, run calls, or `Stop`; counts the replies | 2 |
 # | `loop.feed(…)` | takes in what happened; leaves a cut turn out of the history | 3 |
 #
-# `ask` sends a request with the client. `Loop` is worth an evening with `course_kit/harness/loop.py`.
+# `ask` sends a request with the client. `Loop` itself is in `course_kit/harness/loop.py`, and worth reading.
 #
-# Tools are now Python functions: `desk_tools` gives the shop's six. A refund cannot be undone, so `run_agent` wants
-# somebody to allow it. Here that is a function that always says yes; lesson 06 puts a person in its place. The run keeps
-# a log, its **trace**: one line for each thing that happened.
+# Tools are now Python functions: `desk_tools` gives the shop's six. A refund cannot be undone, so `run_agent` asks for
+# permission. Here that is a function that always says yes; lesson 06 puts a person in its place. The run keeps a log,
+# its **trace**: one line for each thing that happened. (`person` is the approver's decision.)
 
 # %%
 from course_kit import desk_tools, run_agent
@@ -385,8 +392,9 @@ print(run)
 print(run.trace)
 
 # %% [markdown]
-# Now a bad day. This model calls a tool that does not exist, then one with a wrong input. The run goes on: each failure
-# is answered with `is_error` and a sentence, and the model reads it. What makes such a sentence good is lesson 04.
+# Now a run that goes wrong. This model calls a tool that does not exist, then one with a wrong input. The run goes on:
+# each failure is answered with `is_error` and a sentence, and the model reads it. Lesson 04 is about writing such
+# sentences.
 
 # %%
 shop.reset()
@@ -398,9 +406,9 @@ bad_day = MockProvider(
     ]
 )
 bad_run = run_agent(bad_day.client(), tools=desk_tools(shop), messages=[question], approver=lambda call: True)
-for message in bad_run.messages:
-    if message["role"] == "user" and message is not bad_run.messages[0]:
-        print(json.dumps(message["content"][0], indent=2))
+for event in bad_run.trace.events:
+    if event["event"] == "result":
+        print(json.dumps(event["result"], indent=2))
 print("stopped:", bad_run.stopped, "| refunds:", shop.ledger("ORD-20260917"))
 
 # %% tags=["quiz"]
@@ -409,59 +417,61 @@ quiz("01.7")
 # %% [markdown]
 # ## What holds at every hop
 #
-# A call passes seven stations, and at each one something must be true. When an agent misbehaves, walk along this list with
-# its trace in hand. The first station that does not hold is where to look.
+# A call passes seven stations, and at each one something must be true. When an agent misbehaves, go down this list with
+# its trace. The first station that fails is where to look.
 
 
 # %% tags=["item-01.7"]
-def stations(run, meant):
-    """The stations of a run's first call, and whether each holds; read until one does not."""
+def walk(run, meant):
+    """Check a run's first call station by station, up to the first that fails."""
     schemas = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
-    yield "definition → request   the tool you meant is in `tools`", meant in schemas
     reply = run.trace.events[0]["message"]
-    yield "request → reply        it stopped with `tool_use`", reply["stop_reason"] == "tool_use"
-    tool_use = next(block for block in reply["content"] if block["type"] == "tool_use")
-    yield "reply → input          it calls the tool you meant", tool_use["name"] == meant
-    schema = jsonschema.Draft202012Validator(schemas[meant])
-    yield "input → checked input  the input fits", schema.is_valid(tool_use["input"])
+    calls = [block for block in reply["content"] if block["type"] == "tool_use"]
+    results = [event["result"] for event in run.trace.events if event["event"] == "result"]
     paid = [row["amount_cents"] for row in shop.ledger("ORD-20260917")]
-    yield "checked input → run    your code ran once, with this input", paid == [tool_use["input"]["amount_cents"]]
-    result = next(event["result"] for event in run.trace.events if event["event"] == "result")
-    yield "run → result           under the call's id, no error", not result.get("is_error")
-    yield "result → final text    the model says what happened", "1999" in run.text
+
+    def fits(input):
+        return jsonschema.Draft202012Validator(schemas[meant]).is_valid(input)
+
+    return (
+        station("definition → request   the tool you meant is in `tools`", meant in schemas)
+        and station("request → reply        it stopped with `tool_use`", reply["stop_reason"] == "tool_use")
+        and station("reply → input          it calls the tool you meant", calls[0]["name"] == meant)
+        and station("input → checked input  the input fits", fits(calls[0]["input"]))
+        and station("checked input → run    your code ran once, with it", paid == [calls[0]["input"]["amount_cents"]])
+        and station("run → result           under the call's id", results[0]["tool_use_id"] == calls[0]["id"])
+        and station("result → final text    the model says what happened", "1999" in run.text)
+    )
+
+
+def station(what, holds):
+    print("✓" if holds else "✗", what)
+    return holds
 
 
 # %% [markdown]
-# Each line is worked out only when the one above it holds. Here is the good day:
-
+# `and` stops at the first station that fails. Here is the run that worked:
 
 # %%
-def walk(run, meant):
-    for station, holds in stations(run, meant):
-        print("✓" if holds else "✗", station)
-        if not holds:
-            break
-
-
 shop.reset()
 run = run_agent(client, tools=desk_tools(shop), messages=[question], approver=lambda call: True)
 walk(run, meant="refund_order")
 
 # %% [markdown]
-# And the bad day? **Guess the station**, then run it.
+# And the one that failed? **Guess the station**, then run it.
 
 # %%
 walk(bad_run, meant="refund_order")
 
 # %% [markdown]
-# The model wrote a name that nobody declared. So the fault is neither in your code nor in a result: look at the
-# definitions that it chose from.
+# The model wrote a name that nobody declared. So the fault is not in your code or in a result: look at the definitions
+# that it chose from.
 #
 # **A good place to stop for today.** The [exercises](../exercises/01_round_trip.ipynb) 1.1 and 1.2 need no more than
-# this. What follows are the switches and the bill.
+# this. The rest is about `tool_choice` and cost.
 
 # %% [markdown]
-# ## `tool_choice`: may it, must it, must it not
+# ## `tool_choice`: may, must, must not
 #
 # By default the model decides (`auto`). You can forbid calls (`none`), demand some call (`any`), or demand one tool.
 
@@ -472,7 +482,7 @@ for choice in ({"type": "auto"}, {"type": "none"}, {"type": "any"}, {"type": "to
     send(hello, tool_choice=choice)
 
 # %% [markdown]
-# "Good morning" is no reason for a refund. A forced model calls all the same, and makes up what it was not told:
+# "Good morning" is not a reason for a refund. A model that is forced calls anyway, and makes up what it was not told:
 
 # %%
 made_up = client.messages.create(
@@ -496,10 +506,10 @@ forced = run_agent(
 print(forced.trace)
 
 # %% [markdown]
-# It may not answer in words, so it calls and calls. Only the limit ends it. Force the first turn if you must, then leave
-# the choice to the model.
+# It is not allowed to answer in words, so it keeps calling. Only the limit stops it. Force the first turn if you must,
+# then leave the choice to the model.
 #
-# Some of the newest models refuse forcing altogether (as of November 2026: Opus 5.5, Sonnet 5.5, Fable 5.1, Mythos
+# Some of the newest models do not allow forcing at all (as of November 2026: Opus 5.5, Sonnet 5.5, Fable 5.1, Mythos
 # 5.1):
 
 # %%
@@ -507,7 +517,7 @@ send(hello, tool_choice={"type": "any"}, model="claude-opus-5-5")
 
 # %% [markdown]
 # `disable_parallel_tool_use` sits inside `tool_choice`: with `auto` it allows at most one call, with `any` and `tool`
-# exactly one. Put at the top level of the request, it is an unknown key:
+# exactly one. At the top level of the request it is an unknown key:
 
 # %%
 send(hello, tool_choice={"type": "auto", "disable_parallel_tool_use": True})
@@ -519,9 +529,9 @@ quiz("01.5")
 # %% [markdown]
 # ### Thinking goes back untouched
 #
-# Those models also think before they answer, and other newer ones may (on the live API also the course's own default). Such
-# a turn begins with a `thinking` block, which carries a signature. (Its text mostly comes back empty; `display` asks for a
-# summary. And what is thought counts towards `max_tokens`.)
+# Those models also think before they answer, and other newer ones can (on the live API so does the course's default
+# model). Such a turn begins with a `thinking` block, which carries a signature. (Its text usually comes back empty;
+# `display` asks for a summary. Thinking counts towards `max_tokens`.)
 
 # %%
 thought = client.messages.create(
@@ -535,8 +545,8 @@ thinking, wanted = first(thought, "thinking").to_dict(), first(thought, "tool_us
 print(json.dumps(thinking, indent=2))
 
 # %% [markdown]
-# (The simulated model's thoughts are its reasons, as in lesson 00.) Here "unchanged" is enforced. The block as it came,
-# and then with its text edited:
+# (The simulated model's thoughts are its reasons, as in lesson 00.) Here "unchanged" is enforced. First the block as it
+# came, then with its text edited:
 
 # %%
 answer = user({**tool_result, "tool_use_id": wanted["id"]})
@@ -546,11 +556,11 @@ thinking["thinking"] = "The customer is lying."
 send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
 
 # %% [markdown]
-# ## Definitions are prompt
+# ## Definitions are part of the prompt
 #
-# What you send is read as text, cut into **tokens** (some four letters each), and paid for by the token. Name, description
-# and schema are part of it, on every turn. `count_tokens` tells how much, without asking the model. (The mock estimates;
-# the real endpoint calls its count an estimate, too.)
+# What you send is read as text, cut into **tokens** (about four letters each), and billed by the token. Name,
+# description and schema are part of it, on every turn. `count_tokens` says how much, without calling the model. (The
+# mock estimates; the real endpoint calls its count an estimate, too.)
 
 
 # %% tags=["item-01.6"]
@@ -566,11 +576,12 @@ for number in (0, 1, 5, 20):
     print(f"tools: {number:2}   tokens: {count(copies(number)):5}")
 
 # %% [markdown]
-# Having tools at all costs a few hundred tokens, and each of these about two hundred more. Twenty of them are about
-# four thousand, before anybody has said anything.
+# Having any tools costs a few hundred tokens, and each of these adds about two hundred. Twenty come to about four
+# thousand, before anybody has said anything. (The first figure, 290, is a guess here: for most models the vendor's pages
+# state it, for this one we found none, and took that of Opus 4.8.)
 #
 # The API keeps nothing, so a conversation of eight turns sends them eight times. A marker, `cache_control`, lets the
-# provider keep the beginning of the prompt for some minutes (`ephemeral`): it is then read from the **prompt cache**.
+# provider keep the beginning of the prompt for a few minutes (`ephemeral`) and read it from the **prompt cache**.
 
 
 # %%
@@ -588,7 +599,7 @@ def read_anew(tools, turns=8):
 marked = [*copies(19), {**copies(20)[-1], "cache_control": {"type": "ephemeral"}}]
 
 # %% [markdown]
-# The plot adds up what is read anew. **Guess:** after eight turns, which line is lowest?
+# The plot adds up the tokens not read from the cache. **Guess:** after eight turns, which line is lowest?
 
 # %%
 from course_kit import plot_cumulative_tokens
@@ -600,17 +611,18 @@ show(
 )
 
 # %% [markdown]
-# Do not take the lowest line for the bill: what comes from the cache is billed too, at a small part of the price that
-# differs by model. And a model has to find its way among twenty tools, cached or not. Lesson 07 measures both.
+# The lowest line is not the bill: tokens from the cache are billed too, at a fraction of the price that depends on the
+# model. And a model still has to choose among twenty tools, cached or not. Lesson 07 measures both.
 
 # %% tags=["quiz"]
 quiz("01.6")
 
 # %% [markdown]
-# ## Two more ways to the same round trip
+# ## Two more ways to make the same round trip
 #
-# **The SDK brings a loop, too.** `client.beta.messages.tool_runner` runs functions marked with `@beta_tool` (SDK 2.14, in
-# beta). By default it keeps the conversation on the server; `thread=False` sends it whole each time, as this lesson does.
+# **The SDK brings a loop, too.** `client.beta.messages.tool_runner` runs functions marked with `@beta_tool` (SDK 2.14,
+# in beta). By default it keeps the conversation on the server; `thread=False` sends all of it each time, as this lesson
+# does.
 
 # %%
 from anthropic import beta_tool
@@ -637,9 +649,9 @@ for message in runner:
     print(message.stop_reason, [block.type for block in message.content])
 
 # %% [markdown]
-# **Streamed.** A streamed reply is the same message in pieces. Text grows word by word. A call's `input` grows as fragments
-# of JSON text, cut anywhere, and means nothing until its block has stopped. Results are never streamed: you send them
-# whole.
+# **Streamed.** A streamed reply is the same message in pieces. Text grows word by word. A call's `input` arrives as
+# fragments of JSON text, cut anywhere, and means nothing until its block has stopped. Results are never streamed: you
+# send them complete.
 
 # %%
 with client.messages.create(
@@ -656,9 +668,9 @@ with client.messages.create(
             print("stop_reason", event.delta.stop_reason)
 
 # %% [markdown]
-# The first fragment is empty (so in all recordings of 2026). A call without any input has no other. So join the fragments when the block stops,
-# read an empty text as `{}`, and wait for `stop_reason` before you run anything. The SDK's `client.messages.stream(...)`
-# does the joining for you.
+# The first fragment is empty (in every recording of 2026). A call without any input has only that one. So join the
+# fragments when the block stops, read an empty text as `{}`, and wait for `stop_reason` before you run anything. The
+# SDK's `client.messages.stream(...)` does the joining for you.
 
 # %% tags=["quiz"]
 quiz("01.8")
@@ -668,7 +680,7 @@ quiz("01.8")
 #
 # | you see | look at |
 # |---|---|
-# | 400 `tool_use ids were found without tool_result blocks immediately after` | Is there a result for *each* call, in the very next turn, ahead of any text? Or was the list sent before the results were added? |
+# | 400 `tool_use ids were found without tool_result blocks immediately after` | Is there a result for *each* call, in the very next turn, before any text? Or was the list sent before the results were added? |
 # | 400 `unexpected tool_use_id found in tool_result blocks` | Was the assistant's turn left out, or cut off when the history was trimmed? |
 # | 400 `tool_use ids must be unique` | The same turn was appended twice: a cell was run again. |
 # | 400 `Unexpected role "tool"` | Results are the user's here: role `user`, a `tool_result` block. |
@@ -679,8 +691,8 @@ quiz("01.8")
 # | a call that lacks something | `stop_reason` is `max_tokens`. Do not run it. |
 # | it never ends | Is `tool_choice` forced on every turn? Is there a limit? |
 #
-# Every other complaint is in the [index](90_glossary.ipynb). The mock can also judge a client from what it sent. Ours, on
-# the bad day:
+# Every other complaint is in the [index](90_glossary.ipynb). The mock can also judge a client by what it sent. Here is
+# ours, in the run that failed:
 
 # %%
 bad_day.report()
@@ -688,8 +700,8 @@ bad_day.report()
 # %% [markdown]
 # ## The same on the live API
 #
-# If you have switched live on (lesson 00), this cell runs the whole conversation against the real model. It says first
-# what it may cost. The shop is the same; the refund is as unreal as before.
+# If you have switched live on (lesson 00), this cell runs the whole conversation against the real model. It first says
+# what it may cost. The shop is the same local file, so no real money moves.
 
 # %% tags=["live"]
 from course_kit import announce
@@ -703,29 +715,31 @@ print(run.stopped, [row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 # ## Practice
 #
 # [Exercises 01](../exercises/01_round_trip.ipynb): write the loop yourself, find the broken rule in three transcripts,
-# and make the cheapest request that must call a tool.
+# and build the cheapest request that forces a tool call.
 #
 # ## Recap
 #
-# The model writes requests for calls; your code checks them, runs them and answers. The whole conversation travels in
-# `messages`, every time. Each call gets exactly one result, in the very next turn, ahead of everything else, tied by id.
-# `stop_reason` says what may be done with a turn, and a turn that was cut or refused is never run. Definitions are
-# prompt, and are paid for on every turn.
+# The model writes requests for calls; your code checks them, runs them and answers. The whole conversation is sent in
+# `messages`, every time. Each call gets exactly one result, in the very next turn, before anything else, matched by id.
+# `stop_reason` says what may be done with a turn, and a turn that was cut or refused is never run. Definitions are part
+# of the prompt, and are paid for on every turn.
 #
 # New words: *tool definition*, `tool_use` block, `tool_result` block, `tool_use_id`, `is_error`, `stop_reason`,
 # `tool_choice`, *turn*, *round trip*, *token*, *prompt cache*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **What happens in a tool call?** The model never runs anything. It writes a request for a call: a name, inputs, an id. My
-# > code checks the inputs, runs the function, and sends back one result for each call under the same id, first thing in
-# > the next turn. That repeats until `stop_reason` is not `tool_use`, with a limit on how often. And whether the right
-# > calls were made is measured, not hoped.
+# > **What happens in a tool call?** The model never runs anything. It writes a request for a call: a name, inputs, an
+# > id. My code checks the inputs, runs the function, and sends back one result for each call under the same id, at the
+# > start of the next turn. That repeats until `stop_reason` is not `tool_use`, with a limit on how often. And whether
+# > the right calls are made is something I measure.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"The model calls my function."* It cannot. Who believes it looks for bugs in the model and forgets to check inputs.
+# - *"The model calls my function."* It cannot. If you believe it, you look for bugs in the model and forget to check
+#   inputs.
 # - *"You parse the JSON out of the model's answer."* `input` arrives as an object. The work is in the checks, the pairing
 #   and the stop reasons.
 #
-# Next comes schema design ([lesson 02](02_schema_design.ipynb)), where a wrong pick turns out to be the description's fault.
+# Next: schema design ([lesson 02](02_schema_design.ipynb)), where a wrong pick often turns out to be the
+# description's fault.

@@ -1,19 +1,19 @@
 # %% [markdown]
 # # 02 · Schema design: the description is the prompt
 #
-# You will take a tool that works and that no model finds, change one sentence at a time, measure what each change is
+# You will take a working tool that the model never calls, change one sentence at a time, measure what each change is
 # worth, and then learn how much of that was luck.
 #
 # After this lesson you can
 #
 # - **write** a description that answers the five questions a model has,
-# - **measure** whether a change of words brings more right picks, and on which sentences,
-# - **shape** inputs so that wrong values cannot be written down,
+# - **measure** whether a change of wording brings more correct picks, and for which sentences,
+# - **shape** inputs so that wrong values cannot be written,
 # - **repair** the three classic failures: the wrong tool, "next Wednesday", and the flood of data,
 # - **check** definitions with a linter, and change them without breaking what is in use.
 #
-# About 120 minutes, best in two sittings: a good place to stop is marked. The exercises come on top, with times of
-# their own. You need lesson 01.
+# About 115 minutes, best in two sittings: a good place to stop is marked. The exercises are extra, with their own
+# times. You need lesson 01.
 
 # %% tags=["setup"]
 import json
@@ -39,7 +39,7 @@ found = shop.search_orders(status="packed")
 [order["order_id"] for order in found["orders"]]
 
 # %% [markdown]
-# Somebody wraps it as a tool. The description is generous, the input is free text:
+# Somebody wraps it as a tool. The description claims a lot, the input is free text:
 
 # %%
 CLAIM = "Search the shop's data: orders, parcels, products, prices, customers."
@@ -73,7 +73,7 @@ def ask(said, tools, **more):
 ask("Which orders are packed but not shipped yet?", [SEARCH_DATA])
 
 # %% [markdown]
-# It does not, though the tool could answer. Now one word is changed. Not a line of the function.
+# It does not, though the tool could answer. Now we change one word, and nothing in the function.
 
 # %%
 ask("Which orders are packed but not shipped yet?", [{**SEARCH_DATA, "name": "search_orders"}])
@@ -81,15 +81,15 @@ ask("Which orders are packed but not shipped yet?", [{**SEARCH_DATA, "name": "se
 # %% [markdown]
 # (What it writes into `query` is clumsy. Inputs are the second half of the lesson.)
 #
-# A name, a description, an `input_schema`: that is **all the model knows of your system**. It has never seen your
-# code, your database or your wiki. Whatever it "believes" about the tool is written in these three fields.
+# A name, a description, an `input_schema`: that is **all the model knows of your system**. It has never seen your code,
+# your database or your wiki. Everything it knows about the tool is in these three fields.
 #
-# So a definition is not a type declaration, and not a copy of your API page. It is a contract with a reader who
-# guesses. The aim is the right tool, at the right time, once. That the input fits the schema is the least of it.
+# So a definition is more than a type declaration or a copy of your API page: it is all the model has to go on. The aim
+# is the right tool, at the right time, once. An input that fits the schema is only part of that.
 
 # %% [markdown]
-# The vendor put it so: tool definitions "should be given just as much prompt engineering attention as your overall
-# prompts" (Anthropic, *Building effective agents*, December 2024, appendix 2).
+# The vendor says: tool definitions "should be given just as much prompt engineering attention as your overall prompts"
+# (Anthropic, *Building effective agents*, December 2024, appendix 2).
 
 # %% tags=["quiz"]
 quiz("02.1")
@@ -97,8 +97,8 @@ quiz("02.1")
 # %% [markdown]
 # ## How this model decides
 #
-# From here on you change words and watch what happens. So you must know what reacts. The simulated model is no
-# language model. It follows rules, and it says which:
+# From here on you change words and watch what happens, so you need to know what reacts to them. The simulated model
+# follows rules, and it says which:
 
 
 # %%
@@ -127,25 +127,25 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 # Line by line:
 #
 # - `search_data` and a number. The number is its **relevance**: how well the tool suits the sentence, from 0 to 1.
-#   Behind it stands how the number came about.
+#   After it comes how the number was computed.
 # - `track_parcel`, with a higher number. The highest is called, if it reaches a threshold; the tool that is called is
 #   **printed last**.
-# - `order_id = …`, set in: an input of that call. `id span` says where the value was found (a piece of the sentence
-#   that looks like an id), and the number in brackets how well it suits this input.
+# - `order_id = …`, indented: an input of that call. `id span` says where the value was found (a piece of the sentence
+#   that looks like an id), and the number in brackets how well it fits this input.
 #
-# And the words behind each number, one rule for each:
+# And what the words after each number mean, one rule each:
 #
 # 1. **Words are compared**, without their endings: *order*, *orders*, *ordered* are one word. Small words (*where*,
-#    *how much*, *my*) count nothing.
-# 2. **"explains"**: how many of the request's words the definition has. What stands in its *head* counts most: the
-#    name, the first sentence, sentences that begin with *Use* or *When*. The rest, inputs included, counts too.
+#    *how much*, *my*) do not count.
+# 2. **"explains"**: how many of the request's words the definition has. Words in its *head* count most: the name, the
+#    first sentence, sentences that begin with *Use* or *When*. The rest, inputs included, counts too.
 # 3. **"mentioned"**: how much of the head, or of the name alone, the request mentions. A head that claims everything
 #    is never mentioned as a whole.
 # 4. **Rare words weigh more.** A word that several of the tools use says little. General words (*find*, *data*,
 #    *list*) weigh little.
-# 5. **"Not …" is a boundary.** What follows it is not this tool's work: its relevance falls. If another tool is named
-#    there, that one's rises.
-# 6. **"of what it requires is found"**: required inputs that the conversation does not hold lower the tool.
+# 5. **"Not …" is a boundary.** What follows it is not this tool's job, so its relevance falls. If another tool is named
+#    there, that tool's relevance rises.
+# 6. **"of what it requires is found"**: required inputs that the conversation does not contain lower the relevance.
 #
 # An id is one word, so `ORD-20260917` does not count as *order*. If it fits the `pattern` of one of a tool's inputs, it
 # counts as a small mention of that tool.
@@ -153,9 +153,9 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 # Change a word of the sentence in the cell above, run it again, and watch the numbers.
 
 # %% [markdown]
-# Then chance moves each relevance a little. The **seed**, a number, decides how: same seed, same answer. Three settings
-# matter in this lesson: the *threshold*; how far chance moves a relevance (*noise*); and how often a missing value is
-# made up instead of asked for (*invents*).
+# Finally, chance moves each relevance a little. The **seed**, a number, decides how: same seed, same answer. Three
+# settings matter in this lesson: the *threshold*; how far chance moves a relevance (*noise*); and how often a missing
+# value is made up instead of asked for (*invents*).
 
 # %%
 from course_kit.mock.simulated import PROFILES
@@ -177,8 +177,7 @@ from course_kit.mock.spans import KIN
 print(KIN.strip())
 
 # %% [markdown]
-# *Shipment* is on the list. *Consignment* is not, so it must stand in your description. **Guess** which of the three
-# is called:
+# *Shipment* is on the list. *Consignment* is not, so your description must contain it:
 
 # %%
 CONSIGNMENTS = {**TRACK_PARCEL, "description": "Say where a parcel or consignment is and what happened to it."}
@@ -192,16 +191,16 @@ ask("Where is the consignment of ORD-20260917?", [CONSIGNMENTS])
 # code 7"). That is what this stands for: **put the users' own words into the description**.
 
 # %% [markdown]
-# Three more limits you will meet:
+# Three more limits:
 #
 # - It compares words; it does not understand sentences. *Not for parcels* is a boundary, *everything except parcels*
 #   is not. And "an order that has *not* been sent" is read as "not for: sent".
-# - Tone is lost on it. So are `input_examples`, and what you say about results, when it chooses a tool.
+# - When it chooses a tool, it ignores tone, `input_examples`, and what you say about results.
 # - A piece of an id is a word like others: in *ORD- and eight digits* it reads *ORD* as the word *order*.
 
 # %% [markdown]
-# So what may you conclude from it? Never the height of a number. Only the direction, only where you can name the rule
-# that made it, and only if it holds for sentences that nobody had in mind.
+# So what may you conclude from it? Never the size of a number. Only the direction, only where you can name the rule
+# behind it, and only if it also holds for sentences that nobody had in mind.
 
 # %% tags=["quiz"]
 quiz("02.2")
@@ -217,7 +216,7 @@ quiz("02.2")
 # 4. What **comes back**, also when nothing is found?
 # 5. What are its **limits**, and what does it **change** in the world?
 #
-# Here is the desk's own `search_orders`, taken apart. The cell fails if a sentence is not in the definition word for
+# Here is the desk's own `search_orders`, taken apart. The cell fails unless each sentence is in the definition word for
 # word.
 
 # %% tags=["item-02.2"]
@@ -237,18 +236,18 @@ for question, sentence in answers.items():
     print(f"{question:12} {sentence}")
 
 # %% [markdown]
-# Hold `search_data` against this list: it answers none of the five.
+# Compare `search_data` with this list: it answers none of the five.
 
 # %% [markdown]
-# Some habits behind a good answer:
+# Some habits that help:
 #
 # - **Name it by verb and thing**: `search_orders`, not `search_data`, `handler` or `do_it`.
 # - **Read it as the model would**: print the definition, put everything else away, and ask yourself what you would
 #   do.
-# - **Write a docstring for a new colleague**: conditions, edge cases, the usual slips. Never how it is built: no
-#   table names, no ticket numbers.
-# - **Answer the next question beforehand**: "cut at 2,000 lines, `offset` reads on"; "no match is an empty list, not
-#   an error". Otherwise the model reads an empty list as a failure, and tries again.
+# - **Write a docstring for a new colleague**: conditions, edge cases, common mistakes. Never how it is built: no table
+#   names, no ticket numbers.
+# - **Answer the next question in advance**: "cut at 2,000 lines, `offset` reads on"; "no match is an empty list, not an
+#   error". Otherwise the model reads an empty list as a failure, and tries again.
 
 # %% tags=["quiz"]
 quiz("02.3")
@@ -294,7 +293,8 @@ def desk(orders_tool):
 
 
 # %% [markdown]
-# Every sentence is asked ten times, each time with another seed. (For these hundred requests we ask the rules
+# `measure` takes the tools by job and the sentences. It asks every sentence ten times, each time with another seed, and
+# returns the share of right picks and the sentences that went wrong. (For these hundred requests it asks the rules
 # directly, without the SDK in between. The answers are the same.)
 
 # %%
@@ -302,17 +302,17 @@ start = measure(desk(SEARCH_DATA), TEN)
 start
 
 # %% [markdown]
-# Mostly *no call*: nothing reaches the threshold. (A real model would probably try `search_data` all the same. Not
-# the height of the number matters here, but what moves it.)
+# Mostly *no call*: nothing reaches the threshold. (A real model would probably still try `search_data`. What matters
+# here is what moves the number, not the number.)
 #
-# The **interval** says where the share would probably lie (95 in 100) if you had many more sentences like these. Ten
-# are few, so it is wide. Asking the same sentence again with other seeds makes it no narrower: it is the same
-# sentence.
+# The **interval** says where the share would probably lie (95 times in 100) if you had many more sentences like these. It
+# is an interval *over sentences*: ten are few, so it is wide. Asking the same sentence again with other seeds does not
+# make it narrower, because it is still the same sentence.
 
 # %% [markdown]
-# Now six changes, each made **alone**: another name, another first sentence, a sentence of praise, one that says when
-# to use the tool, one that says when not, other inputs. **Write down your guess:** which two help most? Which do
-# nothing?
+# Now six changes, each made **alone**: a different name, a different first sentence, a sentence of praise, one that
+# says when to use the tool, one that says when not to, different inputs. **Write down your guess:** which two help
+# most? Which do nothing?
 
 
 # %%
@@ -353,7 +353,7 @@ alone = {
     "other name": worded("search_orders", CLAIM),
 }
 measured = {change: measure(desk(changed), TEN) for change, changed in alone.items()}
-show(plot_accuracy({"the ten": measured}, title="Each change by itself"))
+show(plot_accuracy({"the ten": measured}, title="What is each change worth by itself?"))
 
 # %% [markdown]
 # A name and a first sentence say what the tool is *for*, and they matter most. Praise does nothing.
@@ -364,9 +364,9 @@ show(plot_accuracy({"the ten": measured}, title="Each change by itself"))
 why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_PRODUCTS, alone["+ boundary"])
 
 # %% [markdown]
-# No word of "not its work": the first sentence *claims* parcels, and the boundary contradicts it. (Rule 5 does not
-# give away what the head claims.) A definition that says both yes and no is not mended by saying no once more. First
-# stop claiming, then draw the line.
+# The words "not its work" are missing: the first sentence *claims* parcels, and the boundary contradicts it. (Rule 5
+# does not apply to what the head claims.) A definition that says both yes and no is not fixed by another no. First stop
+# claiming, then draw the line.
 #
 # So the changes have an order. Here they are again, each **on top of** the one before:
 
@@ -394,18 +394,10 @@ for step in steps[1:]:
     before = on_ten[step]
 
 # %% [markdown]
-# Read the minus signs. The good name **costs** something: now the tool shouts *orders*, and both questions about a
-# parcel, which name an order, go to it. The first sentence gives one back (and the price, which the old one had
-# claimed), the boundary the other. Here is that other one, before and after the boundary:
-
-# %%
-question = "Has the package for order ORD-20260906 arrived?"
-why(question, TRACK_PARCEL, SEARCH_PRODUCTS, ladder["use when"])
-print()
-why(question, TRACK_PARCEL, SEARCH_PRODUCTS, ladder["boundary"])
-
-# %% [markdown]
-# Where the ladder ends:
+# Look at the minus signs. The good name has a **cost**: now the tool is all about *orders*, and both questions about a
+# parcel, which mention an order, go to it. The first sentence gives one back (and the price, which the old one had
+# claimed), the boundary the other: it says what is not this tool's work, and names the neighbour. Here is where the
+# ladder ends:
 
 # %%
 print(on_ten["inputs"].head())
@@ -420,9 +412,9 @@ quiz("02.4")
 # %% [markdown]
 # ### Ten sentences that nobody had in mind
 #
-# We read the slips of ten sentences and wrote until these ten were right. So they have been used up: they helped to
-# write the definition. Here are ten others of the same mix. They were written down when everything above was
-# finished. Nothing was changed afterwards, neither in them nor above. **Guess the share** at the last step.
+# We read the misses of ten sentences and rewrote until all ten were right. So these ten are used up: they helped to
+# write the definition. Here are ten others with the same mix. They were written after everything above was finished,
+# and nothing was changed afterwards. **Guess the share** at the last step.
 
 # %%
 OTHERS = [
@@ -439,11 +431,11 @@ OTHERS = [
 ]
 on_others = {step: measure(desk(ladder[step]), OTHERS) for step in steps}
 assert on_others["inputs"].share <= 0.6
-show(plot_accuracy({"the ten": on_ten, "ten others": on_others}, title="Each change on top of the one before"))
+show(plot_accuracy({"the ten": on_ten, "ten others": on_others}, title="What is each worth on top of the one before?"))
 
 # %% [markdown]
-# That is the experiment to remember. On the sentences it was written for, the definition is perfect. On others of the
-# same kind, about half of the picks are right. Which of the gains held?
+# This is the result to remember. On the sentences it was written for, the definition is perfect. On others of the same
+# kind, half of the picks are right. Which of the gains held?
 
 # %%
 before = "start"
@@ -455,28 +447,28 @@ for step in steps[1:]:
 
 # %% [markdown]
 # - **Held: the name.** It gains on both.
-# - **Did not show: the first sentence, *use when*, the boundary.** Three gains on the ten, none on the others. We
-#   wrote with the words of the ten in our ears, and the others have other words. That does not make these sentences
-#   useless (two parcels and one price are few). But the proof is gone.
+# - **Did not show: the first sentence, *use when*, the boundary.** Three gains on the ten, none on the others. We wrote
+#   with the words of the ten in mind, and the others use different words. That does not make these sentences useless
+#   (two parcels and one price are few). But we have no proof that they help.
 # - **Nothing on either: the inputs.** They are for what comes after the pick.
 #
-# What now? Not despair: read the slips.
+# What now? Read the misses.
 
 # %%
 on_others["inputs"]
 
 # %% [markdown]
-# They are the next piece of work. *Unpaid*, *shopped*, *waiting for the delivery*, *get here* are users' words, and
-# stand in no definition. One sentence sent this model to **both** tools: it cuts a request at its full stops, and the
-# second piece says only *order*. (A real model reads the sentence whole, and knows that who shops has orders. What it
-# does not know are the words of *your* users.)
+# They are what to work on next. *Unpaid*, *shopped*, *waiting for the delivery*, *get here* are users' words that no
+# definition contains. One sentence sent this model to **both** tools: it cuts a request at its full stops, and the
+# second piece says only *order*. (A real model reads the whole sentence, and knows that people who shop have orders.
+# What it does not know are the words of *your* users.)
 
 # %% [markdown]
 # Three rules for your own laboratory:
 #
 # 1. **One change at a time**, and look at the sentences, not only at the share.
-# 2. **Keep sentences apart** that nobody reads while writing. Best are real ones, from your logs.
-# 3. **Mind the interval.** Ten sentences show that something is badly wrong. They cannot tell 80 % from 90 %; lesson
+# 2. **Keep some sentences aside** that nobody reads while writing. Real ones from your logs are best.
+# 3. **Mind the interval.** Ten sentences show that something is badly wrong. They cannot tell 80% from 90%; lesson
 #    10 says how many can.
 
 # %% tags=["quiz"]
@@ -485,8 +477,8 @@ quiz("02.5")
 # %% [markdown]
 # ## Your turn: the workbench
 #
-# Edit the name and the description, press **Measure**, and see which sentences moved. Below, choose a sentence to
-# have it explained. It begins where the ladder ended, on the ten others. Are eight of ten within reach?
+# Edit the name and the description, press **Measure**, and see which sentences moved. Below, choose a sentence to have
+# it explained. It starts where the ladder ended, with the ten others. Can you reach eight of ten?
 #
 # (Without a mouse: `bench.score("Another description.")`, `bench.explain(9)`.)
 
@@ -516,7 +508,7 @@ MORE = [
 print(measure(desk(bench.definition), MORE).head())
 
 # %% [markdown]
-# A try of ours beside the ladder's end. It took the users' words from the slips of the ten others:
+# Here is our own attempt, beside the end of the ladder. It uses the users' words from the misses of the ten others:
 
 # %%
 USERS_WORDS = (
@@ -536,17 +528,17 @@ assert shares["users' words"][1] > shares["the ladder's end"][1]  # better on th
 assert shares["users' words"][2] <= shares["the ladder's end"][2]  # and not on sentences that nobody had read
 
 # %% [markdown]
-# On the sentences whose slips we had read, a large gain. On the ten more, none: we had learned *their* words, not the
-# users'. The interval holds for sentences that were not used for writing, and only for those.
+# On the sentences whose misses we had read, a large gain. On the ten more, none: we had learned the words of those ten,
+# not the users'. The interval is valid only for sentences that were not used for writing.
 
 # %% [markdown]
 # **A good place to stop for today.** Exercise 2.4 of the [exercises](../exercises/02_schema_design.ipynb) needs no
 # more than this.
 
 # %% [markdown]
-# ## Inputs: what cannot be written down cannot go wrong
+# ## Inputs: make wrong values impossible to write
 #
-# The right tool is half of it. The other half is what goes into it. This helper makes a definition with other inputs:
+# Picking the right tool is half of it. The other half is its inputs. This helper makes a definition with other inputs:
 
 
 # %% tags=["item-02.3"]
@@ -560,8 +552,8 @@ SEARCH_ORDERS = ladder["inputs"]
 # %% [markdown]
 # ### Narrow types
 #
-# A list of values instead of free text, a number instead of digits in a string. **Guess** what the first call lacks
-# and the second has:
+# A list of values instead of free text, a number instead of digits in a string. What does the second call have that the
+# first one lacks?
 
 # %%
 said = "Show me five orders of Nora Lindgren that were delivered."
@@ -574,16 +566,16 @@ number = {"type": "integer", "minimum": 1, "maximum": 50, "description": "Most o
 ask(said, [with_inputs(SEARCH_ORDERS, customer=CUSTOMER, status=STATUS, limit=number)])
 
 # %% [markdown]
-# With an `enum` the model knows which words there are. With an `integer` it knows that *five* is 5. (Here free text
-# is left out; a real model might fill it in, with "Delivered", "DELIVERED" or "done".) Every `limit` says its default and
-# its maximum.
+# With an `enum` the model knows which words there are. With an `integer` it knows that *five* is 5. (Here free text is
+# left out; a real model might fill it in, with "Delivered", "DELIVERED" or "done".) Every `limit` should say its
+# default and its maximum.
 
 # %% [markdown]
 # ### Few required fields
 #
-# Required is what the call **must fail** without. Everything else is optional, with its default said. In lesson 01
-# the note of a refund was optional. **Guess** what the model writes into it when it is required and nobody said
-# anything:
+# Require only what the call **must fail** without. Everything else is optional, with its default stated. In lesson 01
+# the note of a refund was optional. `pushy` is the same tool with every field required. **Guess** what the model writes
+# into the note when nobody said anything. (Asked directly, the rules answer with dicts: `block["type"]`.)
 
 # %%
 from collections import Counter
@@ -605,8 +597,8 @@ for refund_tool in (REFUND, pushy):
     print(dict(endings))
 
 # %% [markdown]
-# It makes something up (`text`), or bothers the customer for it. (How often it makes things up is a setting of the simulated
-# model, `invents` above. That real ones do it, too, is a subject of lesson 03.)
+# It makes something up (`text`), or bothers the customer for it. (How often is a setting of the simulated model,
+# `invents` above. Lesson 03 shows a real model doing it, too.)
 
 # %% tags=["quiz"]
 quiz("02.6")
@@ -637,8 +629,8 @@ for entity in ("order", "customer", "product"):
 print(let_through, "of 9")
 
 # %% [markdown]
-# All of them, even *delete the customer, colour yes*. The schema has stopped checking. The sign to look for stands in the
-# description: **and, or, also**. Split it, and each part gets a name and inputs that mean something.
+# All of them, even *delete the customer, colour yes*. The schema no longer checks anything. The warning sign is in the
+# description: **and, or, also**. Split the tool, and each part gets a name and inputs that mean something.
 
 # %%
 said = "Change the e-mail address of customer CUS-1001 to nora@example.org."
@@ -654,9 +646,9 @@ ask(said, [CHANGE_EMAIL])
 # %% [markdown]
 # ### Flat, with units, without unions
 #
-# The simulated model fills no objects inside objects at all. Real ones do, and by experience slip more often the deeper
-# it gets: two ids side by side are safer than a `filter` that holds them. The **unit** belongs into the name. Which of
-# these three would you trust with money?
+# The simulated model fills no objects inside objects at all. Real ones do, and in our experience make more mistakes the
+# deeper it gets: two ids side by side are safer than a `filter` that holds them. The **unit** belongs in the name.
+# Which of these three would you trust with money?
 
 # %%
 said = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
@@ -671,10 +663,10 @@ ask(said, [with_inputs(PAY_BACK, ["order_id", "amount_cents"], order_id=order_id
 ask(said, [with_inputs(PAY_BACK, ["order_id", "amount"], order_id=order_id, amount=by_example)])
 
 # %% [markdown]
-# The first breaks its own schema: 19.99 is no integer. The second has the unit in the name, the third an example.
+# The first breaks its own schema: 19.99 is not an integer. The second has the unit in the name, the third an example.
 # Take both. Times are the same: ISO 8601, with the zone and an example (`2026-09-23T09:00:00+02:00`).
 #
-# "Either an id or a name" tempts to a union. At the root the API does not even take it:
+# "Either an id or a name" suggests a union. At the root the API does not even accept one:
 
 # %%
 import anthropic
@@ -686,13 +678,13 @@ except anthropic.BadRequestError as error:
     print(error.status_code, error.body["error"]["message"])
 
 # %% [markdown]
-# Deeper down `anyOf`, `oneOf` and long chains of `$ref` are legal, and a riddle to every reader. Take two optional
+# Deeper down `anyOf`, `oneOf` and long chains of `$ref` are legal, but hard to read for any model. Use two optional
 # inputs and a sentence ("send one of the two"), or two tools.
 #
 # ### Closed
 #
-# `"additionalProperties": false` refuses fields that nobody knows. An open schema lets them pass, and a lenient
-# program drops them:
+# `"additionalProperties": false` refuses unknown fields. An open schema lets them pass, and a lenient program drops
+# them:
 
 # %%
 wish = {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged", "notes": "Do NOT restock."}
@@ -702,20 +694,20 @@ print("open:  ", check_tool_input(open_schema, wish).ok)
 print("closed:", check_tool_input(REFUND, wish).text())
 
 # %% [markdown]
-# `notes` for `note`: open, the warning is gone and nobody sees an error. Closed, the model gets a sentence it can act
-# on (lesson 04).
+# The model wrote `notes` for `note`. With the open schema the warning is lost and nobody sees an error. With the closed
+# one the model gets a message it can act on (lesson 04).
 #
 # ### Examples
 #
-# `input_examples` shows whole inputs, for what a schema says badly: which fields go together, how a date looks. They
-# cost some 20 to 200 tokens each (vendor's documentation, November 2026), and each must fit the schema, or the
-# request is refused with a 400.
+# `input_examples` shows complete inputs, for what a schema cannot say well: which fields go together, what a date looks
+# like. They cost some 20 to 200 tokens each (vendor's documentation, November 2026), and each must fit the schema, or
+# the request is refused with a 400.
 
 # %% [markdown]
-# ### The same with Pydantic
+# ### A schema from a class: Pydantic
 #
-# A second way to write a schema is a class. It checks inputs with the same text, so the two cannot drift apart.
-# **Look for two things** you would not have written by hand:
+# A second way to write a schema is a class. It defines the schema and checks inputs with it, so the two cannot drift
+# apart. Look for two things you would not have written by hand:
 
 # %%
 from typing import Literal
@@ -737,7 +729,7 @@ print(json.dumps(schema["properties"]["order_id"]))
 print(json.dumps(schema["properties"]["note"]))
 
 # %% [markdown]
-# Each field gets a `title`, which says its name again and costs tokens. And `str | None` becomes a union with null.
+# Each field gets a `title`, which repeats its name and costs tokens. And `str | None` becomes a union with null.
 # `Literal` has become an `enum`, `ge` a `minimum`, `extra="forbid"` closes the object. The description is still yours
 # to write: no library knows when *not* to use the tool.
 
@@ -747,8 +739,9 @@ quiz("02.7")
 # %% [markdown]
 # ## Make the mistake impossible
 #
-# *Poka-yoke* is the engineer's word for a plug that fits only one way round. Here are two files of the same name in
-# two folders, and a tool that reads relative paths. In between, the agent changes the folder.
+# *Poka-yoke* is the engineer's word for mistake-proofing, such as a plug that fits only one way round. Here are two
+# files with the same name in two folders, and a tool that reads relative paths. Between two reads the agent changes the
+# folder.
 
 # %% tags=["item-02.4"]
 import tempfile
@@ -761,7 +754,7 @@ for name, text in files.items():
     (root / name).write_text(text, encoding="utf-8")
 
 # %% [markdown]
-# **Guess** what goes wrong here, and who notices:
+# What goes wrong here, and who notices?
 
 # %%
 folder = root  # where the agent stands
@@ -797,8 +790,8 @@ for path in ("limits.txt", root / "limits.txt"):
 # Anthropic's team met exactly this with an agent that edited code: after it had moved out of the root directory,
 # relative paths went wrong; with absolute ones the model used the tool "flawlessly" (the same appendix).
 #
-# But an absolute path can name *any* file of the machine. Where the tool pins its own root, the other form is the
-# safe one: relative to that root, and **confined** to it. The course's file tools are of this kind:
+# But an absolute path can name *any* file of the machine. Where the tool has its own fixed root, a relative path is
+# safe: relative to that root, and **confined** to it. The course's file tools work this way:
 
 # %%
 from course_kit import call, file_tools, run_tool
@@ -809,9 +802,8 @@ for path in ("limits.txt", "../secrets.txt", "/etc/passwd"):
     print(result["content"].splitlines()[0])
 
 # %% [markdown]
-# Both are right in their place: absolute where the agent walks about in a world of its own, such as a container;
-# relative and confined where the tool decides what the world is. Wrong is the third form: relative to wherever we
-# happen to be.
+# Both have their place: absolute where the agent has a machine to itself, such as a container; relative and confined
+# where the tool decides what may be read. Only the third form is wrong: relative to wherever we happen to be.
 
 # %% tags=["quiz"]
 quiz("02.8")
@@ -823,7 +815,7 @@ quiz("02.8")
 # until the boundary sent it to `track_parcel`. The cure lies in the **description**.
 #
 # **2. A date arrives as "next Wednesday".** The cure lies in the **input**. But in the input alone? There are two
-# changes, so there are four combinations. **Guess all four:** what stands in `day`?
+# changes, so there are four combinations. **Guess all four:** what will `day` be?
 
 # %% tags=["item-02.5"]
 said = "Deliver order ORD-20260919 next Wednesday, please."
@@ -837,21 +829,21 @@ for form, day in (("no format", vague), ("ISO 8601", iso)):
         ask(said, [with_inputs(DELIVERY, ["order_id", "day"], order_id=order_id, day=day)], system=system)
 
 # %% [markdown]
-# This model keeps no format without today's date, and makes no use of the date without a format. (A real one may guess
-# the day instead, which is worse: a wrong date looks like a right one.) It needs both: what the value should look
-# like, and what it is to be worked out from. Then let a check refuse whatever is still no date.
+# This model ignores the format without today's date, and ignores the date without a format. (A real one may guess the
+# day instead, which is worse: a wrong date looks like a right one.) It needs both: what the value should look like, and
+# what to compute it from. Then let a check refuse whatever is still not a date.
 
 # %% [markdown]
-# **3. The result is a dump, and the model drifts.** `query_order` has been asked for one order, and returns the
-# customer's whole history, as it stands in the database:
+# **3. The result is a dump, and the model drifts.** `query_order` was asked for one order, and returns all that this
+# customer ever ordered:
 
 # %%
-with shop.connection() as db:
-    rows = db.execute("SELECT * FROM orders WHERE customer_id = 'CUS-1007' ORDER BY placed_at DESC")
-    columns = [column[0] for column in rows.description]
-    dump = [dict(zip(columns, row, strict=True)) for row in rows]
-
+history = shop.search_orders("CUS-1007", limit=50)["orders"]
+dump = [shop.query_order(order["order_id"]) for order in history]
 print(len(json.dumps(dump, ensure_ascii=False)), "characters")
+
+# %% [markdown]
+# The same question, answered from the dump and from the one order:
 
 
 # %%
@@ -873,18 +865,17 @@ answer(dump)
 answer(shop.query_order("ORD-20260602"))
 
 # %% [markdown]
-# The first answer tells what was paid for two *other* orders, and names the one that was asked for without its date
-# or its amount. Every order in the dump looks like the question. The second answer is right. (The rule behind it:
-# quote the six lines that share most words with the request, of equals the first. A real model reads better, and
-# drowns in larger floods.)
+# The first answer says what was paid for two *other* orders, and mentions the right one without its date or amount.
+# Every order in the dump looks like the question. The second answer is right. (The rule: quote the six lines that share
+# the most words with the request; ties go to the first. A real model reads better, but has the same trouble with longer
+# results.)
 #
-# The cure lies in the **result**: return the fields that decide, and say what was left out. Lesson 08 is about
-# nothing else.
+# The cure lies in the **result**: return the fields that decide, and say what was left out. Lesson 08 is about this.
 
 # %% [markdown]
 # ## What a linter sees
 #
-# Many of these faults can be found without any model. `lint_tools` reads a whole list of definitions:
+# Many of these faults can be found without a model. `lint_tools` reads a whole list of definitions:
 
 # %% tags=["item-02.7"]
 from course_kit import lint_tools
@@ -893,8 +884,8 @@ for finding in lint_tools([SEARCH_DATA]):
     print(f"{finding.severity}: {finding.message}\n    → {finding.fix}")
 
 # %% [markdown]
-# Each finding says what is wrong and what to write instead (and where: `finding.path`). "Picked for anything" is what
-# real models do with a vague name; ours picks it for nothing. The cure is the same.
+# Each finding says what is wrong and what to write instead (and where: `finding.path`). Real models pick a vague name
+# for anything; ours never picks it. The cure is the same.
 
 # %% [markdown]
 # The desk's own six tools are clean:
@@ -905,12 +896,12 @@ from course_kit import desk_tools
 lint_tools(desk_tools(shop))
 
 # %% [markdown]
-# A linter finds what is *missing*. It does not know what is *true*: a definition that says "in euros" where the
-# program wants cents passes every rule.
+# A linter finds what is *missing*. It cannot tell what is *wrong*: a definition that says "in euros" where the program
+# wants cents passes every rule.
 #
 # ### Two tools that could both answer
 #
-# Wrong picks come from pairs. Another team brings a tool of its own, with a decent description. Does it come too
+# Wrong picks often come from pairs of similar tools. Another team adds a tool with a decent description. Is it too
 # close to one of yours?
 
 # %%
@@ -930,16 +921,16 @@ show(plot_similarity(names, similarity, title="Which two descriptions are close?
 
 # %% [markdown]
 # One dark pair. (The number compares words, leaving out what a description says about others; 1 is the same text.) Is
-# it also where picks go wrong? The map is a suspicion. The measurement is the proof:
+# it also where picks go wrong? The map only suggests it. Measure:
 
 # %%
-crowded = {**desk(SEARCH_ORDERS), "their purchases": LIST_PURCHASES}
+crowded = {**desk(SEARCH_ORDERS), "their purchases": LIST_PURCHASES}  # no sentence is meant for it
 with_rival = measure(crowded, TEN)
 print(f"{on_ten['inputs'].share:.0%} without the new tool, {with_rival.share:.0%} with it (simulated)")
 print(with_rival.changed(on_ten["inputs"]))
 
 # %% [markdown]
-# Nobody touched `search_orders`, and it got worse. So lint and measure the **whole list**, each time a tool joins it.
+# Nobody touched `search_orders`, and it got worse. So lint and measure the **whole list** each time a tool is added.
 # The cure is to drop one of the two, or to say in each what only it does.
 
 # %% tags=["quiz"]
@@ -949,7 +940,7 @@ quiz("02.9")
 # ## Changing a schema that is in use
 #
 # Old calls live longer than you think: in stored conversations, in approvals that wait, in your fixtures (calls kept
-# for tests). Here are three calls of last week:
+# for tests). Here are three calls from last week:
 
 # %% tags=["item-02.8"]
 OLD_CALLS = [
@@ -981,12 +972,12 @@ for change, new in changes.items():
 # three still fit, and each now pays a hundred times too much. **No check finds a change of meaning.**
 
 # %% [markdown]
-# So: add optional fields only. Never change what a field means, never narrow an enum. What must change gets a **new
-# name**, and the old one is retired when nothing uses it any more.
+# So: add optional fields only. Never change what a field means, never narrow an enum. If a field must change, give it a
+# **new name**, and retire the old one when nothing uses it any more.
 
 # %% [markdown]
-# Also keep the **order** of the tools. The prompt cache (lesson 01) knows the beginning of a prompt by its text. The
-# same six tools, sent three times, the third time turned round:
+# Also keep the **order** of the tools. The prompt cache (lesson 01) recognises the beginning of a prompt by its text.
+# Here are the same six tools, sent three times, the third time in reverse order:
 
 
 # %%
@@ -995,7 +986,7 @@ def cached(client, definitions):
     message = {"role": "user", "content": "Hello"}
     reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=marked, messages=[message])
     usage = reply.usage
-    print("read from the cache:", usage.cache_read_input_tokens, "| written anew:", usage.cache_creation_input_tokens)
+    print("read from the cache:", usage.cache_read_input_tokens, "| written to it:", usage.cache_creation_input_tokens)
 
 
 six = [one.definition() for one in desk_tools(shop)]
@@ -1005,7 +996,7 @@ for definitions in (six, six, turned):
     cached(fresh, definitions)
 
 # %% [markdown]
-# And after every edit of a description, run your sentences again. A description is code: it has tests.
+# And after every edit of a description, run your sentences again, as you run tests after a change of code.
 
 # %% tags=["quiz"]
 quiz("02.10")
@@ -1013,9 +1004,9 @@ quiz("02.10")
 # %% [markdown]
 # ## Whose fault is a wrong pick?
 #
-# Mostly the definition's: so say people who mend agents. Let us not believe it unmeasured. The simulated
-# model comes in two **profiles**, two sets of settings; `hasty` calls sooner. And so far every sentence wanted a
-# tool. Here are four that want none:
+# Mostly the definition's, say people who repair agents. Let us measure it. The simulated model comes in two
+# **profiles**, two sets of settings; `hasty` calls sooner. And so far every sentence needed a tool. Here are four that
+# need none:
 
 # %% tags=["item-02.9"]
 settings_of("steady")
@@ -1029,8 +1020,8 @@ NOTHING = [
 ]
 
 # %% [markdown]
-# **Guess:** what brings more on the twenty sentences that we did not write for, the better definition or the other
-# model? And what does it do to the four?
+# What brings more on the twenty sentences that we did not write for, the better definition or the other model? And what
+# does it do to the four?
 
 # %%
 for label, step in (("old definition", "start"), ("new definition", "inputs")):
@@ -1044,13 +1035,13 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
 #
 # - It is yours, and it costs nothing per call. Another model is paid for with every token.
 # - It carries over: the new definition is the better one with *both* models.
-# - You can read why. The slips name the words that are missing. "The model is weak" names nothing.
+# - You can see why. The misses show which words are missing. "The model is weak" shows nothing.
 #
-# The last column is a warning. What is found more easily is also found when nothing should be called: *"Can I pay for
-# my order by card?"* has an order in it. Sentences that want **no tool** belong into every set.
+# The last column is a warning. A tool that is found more easily is also called when no tool should be: *"Can I pay for
+# my order by card?"* has an order in it. Sentences that need **no tool** belong in every set.
 #
-# So mend in this order: **the description** (when, when not, the users' words), then **the inputs**, then **the
-# number of tools** or **the model**. Run many sentences, read the slips, change one thing, run again.
+# So work in this order: **the description** (when, when not, the users' words), then **the inputs**, then **the number
+# of tools** or **the model**. Run many sentences, read the misses, change one thing, run again.
 
 # %% [markdown]
 # ## When it goes wrong
@@ -1067,13 +1058,13 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
 # | 400 `input_examples` | Each example must fit the schema. |
 # | it looks right and the answer is wrong | How long is the result? Does it hold what was asked for, and little else? |
 # | better on your sentences, not in production | Were these sentences used for writing? |
-# | worse, and nobody changed this tool | Who joined the list? |
+# | worse, and nobody changed this tool | Which tool was added to the list? |
 #
 # ## The same on the live API
 #
 # If you have switched live on (lesson 00), this cell asks the real model five of the ten others, with the old
-# definition and with the new. (Thinking is switched off, so that 300 tokens are enough.) A real model will do better than
-# ours with the old one. Where does it slip?
+# definition and with the new. (Thinking is switched off, so that 300 tokens are enough.) A real model will do better
+# than ours with the old one. Where does it fail?
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -1098,10 +1089,9 @@ for label, orders_tool in (("old", SEARCH_DATA), ("new", SEARCH_ORDERS)):
 # ## Recap
 #
 # Name, description and `input_schema` are all the model knows. A description answers five questions: when, when not,
-# what each input means, what comes back, what it changes. Stop claiming before you draw boundaries. Inputs are
-# narrow, few, flat, closed, with units and formats, so that mistakes cannot be written down. Words are measured like
-# code: one change at a time, many sentences, and some that nobody had in mind. Old calls outlive a schema: add, never
-# change a meaning.
+# what each input means, what comes back, what it changes. Stop claiming before you draw boundaries. Inputs are narrow,
+# few, flat and closed, with units and formats, so that wrong values are hard to write. Test wording like code: one
+# change at a time, on many sentences, some of them unseen. Old calls outlive a schema: add, never change a meaning.
 #
 # New words: *relevance*, *boundary*, *poka-yoke*, *selection accuracy* (the share of right picks), *interval*,
 # *seed*, *linter*, *fixture*.
@@ -1113,11 +1103,11 @@ for label, orders_tool in (("old", SEARCH_DATA), ("new", SEARCH_ORDERS)):
 # > share of right picks, change one thing and measure again, on sentences I did not write for as well. Then come the
 # > inputs: enums, units, few required fields. Only then the number of tools, and last the model.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
 # - *"The model is too weak, take a larger one."* It may help. It also hides the fault, costs something on every call,
 #   and the next model starts with the same bad text.
-# - *"We made the description longer and praised the tool."* Praise draws no line. What helps is when, when not, and
-#   the users' words.
+# - *"We made the description longer and praised the tool."* Praise does not help the model choose. What helps is when,
+#   when not, and the users' words.
 #
 # Next comes strict mode ([lesson 03](03_strict_mode.ipynb)): what a schema can enforce, and what it never will.

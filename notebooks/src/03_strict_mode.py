@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 03 · Strict mode and its limits
 #
-# You will get inputs without a single fault of shape, and watch one of them pay the wrong customer.
+# You will get inputs with a perfect shape, and watch one of them pay the wrong customer.
 #
 # After this lesson you can
 #
@@ -11,8 +11,8 @@
 # - **measure** how often a model makes a value up, with and without a way out,
 # - **fall back** when a schema is refused, and lose no check.
 #
-# About 120 minutes, best in two sittings: a good place to stop is marked. The exercises come on top, with times of
-# their own. Lessons 01 and 02 come before.
+# About 110 minutes, best in two sittings: a good place to stop is marked. The exercises are extra, with their own
+# times. You need lessons 01 and 02.
 
 # %% tags=["setup"]
 import json
@@ -30,8 +30,8 @@ quiz("03.recall")
 # %% [markdown]
 # ## A call without a fault
 #
-# Here is the refund tool of lesson 01 again. The schema says how an order number looks, that the amount is at least
-# one cent, and which reasons there are.
+# Here is the refund tool of lesson 01 again. The schema says what an order number looks like, that the amount is at
+# least one cent, and which reasons there are.
 
 # %%
 REFUND_ORDER = {
@@ -52,21 +52,19 @@ REFUND_ORDER = {
 }
 
 # %% [markdown]
-# A careful colleague makes it tighter still. The desk refunds orders of this month only, so the pattern now says:
-# September 2026. And `strict` is switched on, which makes the API guarantee the shape of every input.
-#
-# (`to_strict` rewrites a schema so that strict mode accepts it. You will see what it does.)
+# A careful colleague makes it tighter still. The desk refunds only this month's orders, so the pattern now allows only
+# September 2026. And `strict` is switched on, which makes the API guarantee the shape of every input. (Strict mode takes
+# fewer keywords; `to_strict` rewrites the schema so that it is accepted. You will see how.)
 
 # %%
 import copy
 
-tight = copy.deepcopy(REFUND_ORDER)
+tight = {**copy.deepcopy(REFUND_ORDER), "strict": True}
 tight["input_schema"]["properties"]["order_id"]["pattern"] = "^ORD-202609[0-3][0-9]$"
 tight["input_schema"] = to_strict(tight["input_schema"]).schema
-tight["strict"] = True
 
 # %% [markdown]
-# Nora Lindgren writes to the desk. She forgets her order number. **Guess:** what will stand in `order_id`?
+# Nora Lindgren writes to the desk. She forgets her order number. **Guess:** what will `order_id` be?
 
 
 # %%
@@ -82,8 +80,8 @@ wish = first(reply, "tool_use").input
 reply.stop_reason, wish
 
 # %% [markdown]
-# A number. She did not give one. But it looks right, so you check it as lesson 01 taught. `check_tool_input` does
-# what you did there by hand, and names every problem at once. Here it has none:
+# A number, though she did not give one. It looks right, so you check it as in lesson 01. `check_tool_input` does what
+# you did there by hand, and names every problem at once. Here it has none:
 
 # %%
 check_tool_input(tight, wish).problems
@@ -97,10 +95,118 @@ receipt = shop.refund_order(**wish)
 print(receipt["amount_cents"], "cents paid back on an order of", shop.query_order(wish["order_id"])["customer"])
 
 # %% [markdown]
-# Nora's money went to somebody else. The number was made up, and it happens to be a real one.
+# Nora's money went to somebody else. The number was made up, and it happens to be a real order.
 #
-# (The model is the simulated one. Its seed was picked because it shows the accident; how often it happens, you will
-# count.) The rest of this lesson is about one question: what exactly did strict promise, and what did you hear?
+# (The model is the simulated one, and its seed was picked because it shows the accident.) The rest of this lesson is
+# about one question: what exactly does strict promise, and what does it not?
+
+# %% [markdown]
+# ## Does a tighter schema help?
+#
+# The colleague's pattern was meant as a safeguard. What did it do? Let us count. Six customers ask for a refund, and
+# none gives a number. The schema gets tighter in four steps. Everything else stays the same.
+
+# %% tags=["item-03.7"]
+REQUESTS = [
+    "My cup arrived broken. Please refund 19.99.",
+    "Please refund my mug, 18.50, it came damaged.",
+    "I want my money back for the broken plate: 16.50.",
+    "The wrong item was in the box. Refund 21.90, please.",
+    "The bowl came in two pieces. I'd like a refund of 14.50.",
+    "Refund 12.90, please: the mug has a crack.",
+]
+
+# %% [markdown]
+# The four rungs. The first has no pattern at all. For the last one somebody puts the delivered orders of the month into
+# an enum, so that the model "cannot get it wrong". (The example in the description is now an order that does not exist,
+# so that copying it would show.)
+
+# %%
+delivered = [order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]]
+RUNGS = {
+    "any text": {"type": "string"},
+    "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
+    "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
+    "delivered orders": {"type": "string", "enum": sorted(number for number in delivered if "202609" in number)},
+}
+
+
+def with_order_id(field):
+    """The colleague's tool, with this `order_id` instead of theirs."""
+    tool = copy.deepcopy(tight)
+    tool["input_schema"]["properties"]["order_id"] = {**field, "description": "Such as ORD-20260101."}
+    return tool
+
+
+# %% [markdown]
+# Each request is put to the simulated model with 20 seeds. As in lesson 02 we ask its rules directly, without the
+# client, because we ask so often. The answers are the same.
+
+
+# %%
+from course_kit import ToolError
+
+
+def wanted(tools, text, seed):
+    """The call that the simulated model wants, or None where it asks or answers in words."""
+    draft = Simulated(seed=seed).reply({"messages": [{"role": "user", "content": text}], "tools": tools})
+    block = draft.content[0]
+    return block if block["type"] == "tool_use" else None
+
+
+# %% [markdown]
+# What it wants goes through the check and then to the shop, as Nora's call did. How does it end?
+
+
+# %%
+def ending(refund_call):
+    if refund_call is None:
+        return "asked for it"
+    if not check_tool_input(REFUND_ORDER, refund_call["input"]).ok:
+        return "stopped by the check"
+    try:
+        shop.refund_order(**refund_call["input"])
+    except ToolError:
+        return "stopped by the shop"
+    shop.reset()  # put the money back for the next one
+    return "paid on a made-up number"
+
+
+# %% [markdown]
+# **Write down your guess before you run it:** on which rung is a refund paid most often?
+
+# %%
+from collections import Counter
+
+from course_kit import plot_endings
+
+ENDINGS = ["asked for it", "stopped by the check", "stopped by the shop", "paid on a made-up number"]
+endings = {}
+shop.reset()
+for rung, field in RUNGS.items():
+    counted, examples = Counter(), []
+    for text in REQUESTS:
+        for seed in range(20):
+            refund_call = wanted([with_order_id(field)], text, seed)
+            counted[ending(refund_call)] += 1
+            if refund_call:
+                examples.append(refund_call["input"]["order_id"])
+    endings[rung] = {kind: counted[kind] for kind in ENDINGS}
+    print(f"{rung:18} {counted[ENDINGS[-1]]:3} of {sum(counted.values())} paid, numbers such as {examples[0]!r}")
+show(plot_endings(endings))
+
+# %% [markdown]
+# The numbers are simulated, but the cause is clear. The model is asked for a value that it does not have. A loose
+# schema lets it write something that anyone can see is not an order number. Each tightening makes the made-up value
+# look more like a real one, and it is discovered later: first by your check, then by the shop, then at a customer's
+# bank. (The shop cannot help on the last rung: the order exists, and at least that much was paid for it.)
+#
+# Nowhere on the way did the model learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
+#
+# Which of this comes from the simulated model? That it makes up a number at all, how often, and that it takes the first
+# entry of an enum. Also that it writes something foolish on the first rung: a real model has read the example in the
+# description, and may write a fine-looking number there, too. But on the last rung *no* model can write anything but
+# somebody's order. The section on the grammar shows why.
 
 # %% tags=["quiz"]
 quiz("03.1")
@@ -109,7 +215,7 @@ quiz("03.1")
 # ## Four ways to get JSON
 #
 # A program wants data, a model writes text. There are four ways to make the two meet. Below is one reply for each,
-# written by hand, such as that way may give you. **Guess** how many pass the check.
+# written by hand, typical of that way. How many pass the check?
 
 # %% tags=["item-03.1"]
 REPLIES = {
@@ -127,13 +233,13 @@ for way, text in REPLIES.items():
 # %% [markdown]
 # | way | what it guarantees | where it acts |
 # |---|---|---|
-# | ask for it | nothing | in the prompt: a wish |
+# | ask for it | nothing | in the prompt: a request |
 # | JSON mode (`json_object`, at other providers) | it parses; any keys, any types | while the text is written |
 # | a tool's schema | nothing: the model has read it, and mostly keeps to it | in the prompt: guidance |
 # | strict tools, JSON outputs | the shape, as far as strict mode can say it | while the text is written |
 #
-# The last row has two doors. `"strict": true` in a tool is for the inputs of calls. `output_config.format` is for an
-# answer that is no call but must be JSON. Both do the same with a schema, so what follows holds for both.
+# The last row comes in two forms. `"strict": true` in a tool is for the inputs of calls. `output_config.format` is for
+# an answer that is not a call but must be JSON. Both do the same with a schema, so what follows holds for both.
 
 # %% tags=["quiz"]
 quiz("03.2")
@@ -141,11 +247,11 @@ quiz("03.2")
 # %% [markdown]
 # ## What the grammar does
 #
-# A model writes token by token. For each next token it has a wish: a share for every token it knows. Strict mode
-# turns your schema into a **grammar**, which says of every token whether it may stand here. The others are
-# **masked**: their share becomes zero, and the rest is shared out anew. This is called **constrained sampling**.
+# A model writes token by token. Before each token it gives every token it knows a probability. Strict mode turns your
+# schema into a **grammar**, which says for every token whether it may come next. The others are **masked**: their
+# probability becomes zero, and the rest is scaled up to 100%. This is called **constrained sampling**.
 #
-# Which tokens are legal can be worked out: those after which the text can still end well.
+# Which tokens are legal can be computed: those after which the text can still be completed legally.
 
 # %% tags=["item-03.2"]
 import re
@@ -163,9 +269,9 @@ def legal_after(written, tokens):
 legal_in_reason(["broken", "damaged", "smashed", "other"]), legal_after("ORD-2026091", ["7", "?", "unknown"])
 
 # %% [markdown]
-# Now three moments. The shares are invented for this picture; what is masked is computed with the two functions
-# above. **Guess** for the panel on the right: the model has not been told the number, and has made up what stands there
-# so far. What is left to it?
+# Now three moments. The probabilities are invented for this picture; what is masked is computed with the two functions
+# above. In the panel on the right the model has not been told the number, and has made up the digits so far. What can
+# it still write?
 
 # %%
 from course_kit import plot_mask
@@ -182,25 +288,25 @@ show(plot_mask(steps))
 
 # %% [markdown]
 # On the left the mask helps: "broken" cannot be written, so the likeliest legal word wins. In the middle it changes
-# nothing. On the right it takes away what the model wanted to say, *unknown*, and leaves ten digits that are equally
-# likely. One of them is drawn.
+# nothing. On the right it removes what the model wanted to say, *unknown*, and leaves ten equally likely digits. One of
+# them is chosen at random.
 #
 # You receive a digit in both cases. Nothing in the reply tells you which panel it came from. **A grammar has no word
 # for "I do not know", unless you put one in.**
 
 # %% [markdown]
-# Three facts for the day you use it (vendor's documentation, November 2026):
+# Three facts to know when you use it (vendor's documentation, November 2026):
 #
 # - The first request with a new schema is slower, because the grammar is built. Later ones find it in a cache.
-# - Another description or another tool's name needs no new grammar. Another shape, or another set of tools, does.
-# - The grammar covers what is output directly: the input of a call, or the JSON answer. It begins anew for each.
+# - A changed description or tool name needs no new grammar. A changed shape, or a different set of tools, does.
+# - The grammar covers what is output directly: the input of a call, or the JSON answer. It starts over for each.
 
 # %% [markdown]
 # ### A real model, with and without
 #
-# No simulation for once. A very small real model, of 135 million parameters, was given twenty requests to the desk and
-# its six tools, and what it wrote was recorded: a run of our own. *Tool named* is a third way: the grammar, and
-# `tool_choice` says which tool. **Guess** the last column first: how often was every input right?
+# No simulation this time. We gave a very small real model (135 million parameters) twenty requests to the desk and its
+# six tools, and recorded what it wrote. *Tool named* is a third way: with the grammar, and `tool_choice` says which
+# tool. **Guess** the last column first: how often was every input right?
 
 # %%
 from course_kit.example_tools import definition
@@ -216,9 +322,9 @@ assert counts["with_grammar"]["valid_input"] == counts["with_grammar"]["requests
 assert counts["with_grammar"]["inputs_right"] < counts["with_grammar"]["requests"] / 2  # and mostly wrong values
 
 # %% [markdown]
-# The grammar gave this model every shape and no knowledge: a valid shape is not a right value. Here is one of the
-# twenty, without the grammar and with the tool named. Where do the order's number and the note come from? From the
-# definition: its examples were copied.
+# The grammar gave this model a valid shape every time, and no knowledge: a valid shape is not a correct value. Here is
+# one of the twenty, without the grammar and with the tool named. Where do the order's number and the note come from?
+# From the definition: its examples were copied.
 
 # %%
 example = run.outcomes[1]
@@ -229,8 +335,8 @@ for field in ("order_id", "note"):
     print("definition,", field, "|", definition("refund_order")["input_schema"]["properties"][field]["description"])
 
 # %% [markdown]
-# To ask it yourself, run `course model add` in a terminal (it says how much it loads) and restart the notebook's
-# kernel. Then put the real model behind the same client. This is the call of the beginning, made live:
+# To ask it yourself, run `course model add` in a terminal (it says how much it downloads) and restart the notebook's
+# kernel. Then put the real model behind the same client. This is the call from the beginning, made with the real model:
 #
 # ```python
 # from course_kit.mock.local import LocalModel
@@ -246,8 +352,8 @@ quiz("03.3")
 # %% [markdown]
 # ## Switch it on, and read the 400
 #
-# So switch it on for the tool as it stands. `send` sends a request and prints the status and, when the API refuses,
-# its own words.
+# So switch it on for the tool unchanged. `send` sends a request and prints the status and, when the API refuses, its
+# own words.
 
 # %% tags=["item-03.3"]
 import anthropic
@@ -267,7 +373,7 @@ def send(**request):
 
 
 # %% [markdown]
-# First without strict, then with it, then the same schema at the other door. **Guess** what the API dislikes in it.
+# First without strict, then with it, then the same schema as an output format:
 
 # %%
 schema = REFUND_ORDER["input_schema"]
@@ -277,15 +383,15 @@ send(output_config={"format": {"type": "json_schema", "schema": schema}})
 
 # %% [markdown]
 # Without strict the schema was fine: there it is guidance, and `minimum` is a word to the model. With strict it is
-# refused, and the whole request with it: this provider's grammars leave the size of a number out.
+# refused, and the whole request with it: this provider's grammars do not cover the size of a number.
 #
-# `maxLength` in `note` is another matter. The documentation says that it is refused. Four probes of the live API
-# (July to September 2026) found it accepted and *not enforced*. Nothing here rests on it: either way you check the
-# length yourself.
+# `maxLength` in `note` is less clear. The documentation says that it is refused. Four probes of the live API (July to
+# September 2026) found it accepted and *not enforced*. Nothing here rests on it: either way you check the length
+# yourself.
 
 # %% [markdown]
-# Which keyword does what? Here is the table for this schema. In the field above it you can paste a schema of your own
-# and press the button. (Without a mouse: `strict_table(my_schema)`.)
+# Which keyword does what? Here is the table for this schema. In the field above it you can paste your own schema and
+# press the button. (Without a mouse: `strict_table(my_schema)`.)
 
 # %%
 from course_kit import strict_table
@@ -293,8 +399,8 @@ from course_kit import strict_table
 strict_table(REFUND_ORDER)
 
 # %% [markdown]
-# A row for each keyword, a column for each reader: Anthropic's API, the SDK's own helper `anthropic.transform_schema`,
-# and OpenAI's API. What the words mean:
+# A row for each keyword, a column for each of the three: Anthropic's API, the SDK's own helper
+# `anthropic.transform_schema`, and OpenAI's API. What the words mean:
 #
 # | it says | meaning |
 # |---|---|
@@ -303,21 +409,19 @@ strict_table(REFUND_ORDER)
 # | unsure | documentation and probes disagree |
 # | → moved | taken out, and told in the description |
 # | → changed | written in another way; the notes below the table say how |
-# | → yours | no rewriting can decide what you meant |
+# | → yours | you have to decide: no rewriting can know what you meant |
 # | lost, raises | the helper drops it silently, or fails |
 #
-# Behind an arrow stands what `to_strict` makes of it. (A keyword that nobody touches is left out.)
+# After an arrow comes what `to_strict` makes of it. (A keyword that nobody touches is left out.)
 
 # %% [markdown]
-# Eight more fields, each with one keyword that is worth knowing. **Guess** first: which provider takes more of them?
+# Six more fields, each with one keyword that is worth knowing. Which provider takes more of them?
 
 # %%
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 KEYWORDS = {
     "amount": {"type": "integer", "minimum": 1},
-    "dozens": {"type": "integer", "multipleOf": 12},
     "some": {"type": "array", "items": TEXT, "minItems": 1},
-    "few": {"type": "array", "items": TEXT, "maxItems": 3},
     "exactly_one": {"oneOf": [TEXT, NUMBER]},
     "inner": {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
     "map": {"type": "object", "additionalProperties": NUMBER},
@@ -326,10 +430,10 @@ KEYWORDS = {
 strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
 
 # %% [markdown]
-# Three things to see. OpenAI takes bounds and multiples of numbers and the longest length of a list, which Claude refuses;
-# `minItems: 1` passes at both. Both refuse `oneOf`, open objects and the empty schema. (And both refuse a `pattern` that
-# looks ahead, such as `^(?!b)`: not a b here. Claude's documentation says so; OpenAI's 400 is known from many reports,
-# May to September 2026.) And two rows say *yours*: a map with free keys, and "anything".
+# Three things to see. OpenAI takes the bound of a number, which Claude refuses (`multipleOf` and `maxItems` go the same
+# way); `minItems: 1` passes at both. Both refuse `oneOf`, open objects and the empty schema. And two rows say *yours*: a
+# map with free keys, and "anything". (Not in the table: both refuse a `pattern` that looks ahead, such as `^(?!b)`: not a
+# b here. Claude's documentation says so; OpenAI's 400 is known from many reports, May to September 2026.)
 
 # %% tags=["quiz"]
 quiz("03.4")
@@ -356,8 +460,8 @@ guest["additionalProperties"] = False
 send(tools=[strict_tool("book_seat", closed({"guest": guest}, ["guest"]))])
 
 # %% [markdown]
-# **No recursion**, at Claude. (`$ref` points to a schema that stands under `$defs`.) A comment with replies, which
-# are comments, has a grammar without an end. OpenAI's strict mode takes it.
+# **No recursion**, at Claude. (`$ref` points to a schema under `$defs`.) A comment whose replies are comments again
+# would need an endless grammar. OpenAI's strict mode accepts it.
 
 # %%
 replies = {"type": "array", "items": {"$ref": "#/$defs/comment"}}
@@ -379,23 +483,23 @@ send(tools=[one, two])
 send(tools=[one, {**two, "strict": False}])
 
 # %% [markdown]
-# And there is a limit that cannot be counted beforehand: a schema may be *too complex for compilation*. It has been
+# And there is a limit that you cannot compute in advance: a schema may be *too complex for compilation*. It has been
 # reported for a single tool with 24 optional fields (August 2026).
 
 # %% [markdown]
 # ### Who rewrites, and what it loses
 #
-# A dict that you give to `messages.create` goes out as it is: you saw the 400. The SDK's helper is a function of its
-# own. Watch `pattern` and `reason`.
+# A dict that you give to `messages.create` goes out as it is: you saw the 400. The SDK's helper is a separate function.
+# Watch `pattern` and `reason`.
 
 # %%
 for name, field in anthropic.transform_schema(schema)["properties"].items():
     print(name, json.dumps(field))
 
 # %% [markdown]
-# It moved `minimum`, as it must. It also moved `pattern`, which the API would have *enforced*. That costs you a check,
-# and nobody says so. (The type beside the enum is gone, too; the enum says as much.) `to_strict` keeps the pattern and
-# lists what it moved:
+# It moved `minimum`, as it must. It also moved `pattern`, which the API would have *enforced*. Nobody tells you,
+# and you are back on the first rung, "any text". (The type beside the enum is gone, too; the enum says as much.) `to_strict` keeps the
+# pattern and lists what it moved:
 
 # %%
 safe = to_strict(schema)
@@ -404,8 +508,7 @@ for name, field in safe.schema["properties"].items():
 safe.moved
 
 # %% [markdown]
-# Four more things that the helper does without a word, or with the wrong one (SDK 2.14). **Guess** what becomes of
-# the map.
+# Four more things that the helper does silently, or with a misleading error (SDK 2.14):
 
 # %%
 DAY = {"day": TEXT}
@@ -423,13 +526,13 @@ for name, odd in ODD.items():
 
 # %% [markdown]
 # The map became an object that allows no keys: from now on this field can only hold `{}`. The words beside the
-# reference are gone. `definitions` became prose, so the reference leads nowhere. Only the last one is loud. Recursion
-# passes through untouched, and the API refuses it.
+# reference are gone. `definitions` became prose, so the reference leads nowhere. Only the last one raises an error.
+# Recursion passes through untouched, and the API refuses it.
 
 # %% [markdown]
-# ### The same with Pydantic
+# ### A helper that also checks: `messages.parse`
 #
-# A Pydantic model is a second way to write a schema. The bounds stand in `Field`.
+# Here is the refund as a Pydantic model, as in [lesson 02](02_schema_design.ipynb).
 
 # %%
 from typing import Literal
@@ -443,11 +546,9 @@ class Refund(BaseModel):
     reason: Literal["damaged", "not_received", "wrong_item", "other"]
 
 
-Refund.model_json_schema()["properties"]["amount_cents"]
-
 # %% [markdown]
 # `messages.parse` takes the model, rewrites its schema, sends that, and checks the reply against the *model*, bounds
-# included. (This is the other door: no call, an answer in JSON.)
+# included. (This is the second form: no call, an answer in JSON.)
 
 # %%
 provider = MockProvider()
@@ -472,10 +573,10 @@ send(output_config={"format": {"type": "json_schema", "schema": Refund.model_jso
 quiz("03.5")
 
 # %% [markdown]
-# ## What was moved is enforced by nobody
+# ## What was moved is not enforced
 #
-# `minimum` now stands in the description: "At least 1." The model reads it. Here is a customer who copies the amount
-# from a bank statement, with the minus in front. **Guess** what `amount_cents` will be.
+# `minimum` is now in the description: "At least 1." The model reads it. Here is a customer who copies the amount from a
+# bank statement, with the minus in front. **Guess** what `amount_cents` will be.
 
 # %% tags=["item-03.4"]
 strict_refund = {**REFUND_ORDER, "input_schema": safe.schema, "strict": True}
@@ -485,7 +586,8 @@ negative = first(reply, "tool_use").input
 negative
 
 # %% [markdown]
-# It is an integer, and that is all the grammar asks. So: **send the rewritten schema, check with the original one.**
+# It is an integer, and that is all the grammar requires. So: **send the rewritten schema, check with the original
+# one.**
 
 # %%
 print("against what was sent:", check_tool_input(strict_refund, negative).ok)
@@ -507,7 +609,7 @@ except ValidationError as error:
     print(error.errors()[0]["loc"], error.errors()[0]["msg"])
 
 # %% [markdown]
-# For the inputs of calls nobody does it. You do.
+# For the inputs of calls you have to do it yourself.
 #
 # **A good place to stop for today.** [Exercise 3.1](../exercises/03_strict_mode.ipynb) needs no more than this.
 
@@ -519,8 +621,8 @@ quiz("03.6")
 #
 # Five things.
 #
-# **1. Capital letters of enum values.** Claude's documentation says it: a value may come with other capitals than you
-# listed, mostly after a space. No error, no special `stop_reason`. A scripted reply shows what that does:
+# **1. Capital letters of enum values.** Claude's documentation says that a value may be capitalised differently from
+# your list, mostly after a space. No error, no special `stop_reason`. A scripted reply shows what that does:
 
 # %% tags=["item-03.5"]
 from course_kit import call
@@ -533,9 +635,9 @@ came = first(reply, "tool_use").input["place"]
 print(came, "|", came in WHERE, "|", WHERE.get(came, "nothing to do"))
 
 # %% [markdown]
-# The lookup misses, and the program quietly does nothing. Compare without regard to case, and say so in your log.
-# Never tell two values apart by case alone (`m` for minutes, `M` for months): then nobody can repair it. (OpenAI's
-# strict mode keeps capitals as listed.)
+# The lookup misses, and the program quietly does nothing. Compare ignoring case, and log it. Never tell two values
+# apart by case alone (`m` for minutes, `M` for months): then nobody can repair it. (OpenAI's strict mode keeps capitals
+# as listed.)
 
 # %%
 options = {option.casefold(): option for option in WHERE}
@@ -543,20 +645,10 @@ meant = options.get(came.casefold())
 print(meant, "|", WHERE[meant])
 
 # %% [markdown]
-# **2. A whole output.** The grammar says what may come next, not that there is room for it. With a small `max_tokens`
-# the strict call ends in the middle. **Guess** what became of 19.99:
-
-# %%
-short = client.messages.create(
-    model=DEFAULT_MODEL, max_tokens=33, tools=[strict_refund], messages=[{"role": "user", "content": question}]
-)
-cut = first(short, "tool_use").input
-print(short.stop_reason, cut)
-for problem in check_tool_input(strict_refund, cut).problems:
-    print("   ", problem.message)
-
-# %% [markdown]
-# **3. Any schema at all, when the model declines.** A refusal is text, also where JSON was agreed on. (Scripted.)
+# **2. A complete output.** The grammar says what may come next, but not that there is room for it. `max_tokens` cuts a
+# strict call like any other ([lesson 01](01_round_trip.ipynb)), and required fields may be missing.
+#
+# **3. Any schema at all, when the model declines.** A refusal is plain text, even where JSON was asked for. (Scripted.)
 
 # %%
 declining = MockProvider([{"content": "I cannot help with this.", "stop_reason": "refusal"}]).client()
@@ -567,18 +659,16 @@ declined = declining.messages.create(
     output_config={"format": {"type": "json_schema", "schema": safe.schema}},
 )
 print(declined.stop_reason)
-print(check_tool_input(REFUND_ORDER, first(declined, "text").text).problems[0].message)
+print(first(declined, "text").text)
 
 # %% [markdown]
-# Both have the same cure as in lesson 01: read `stop_reason` before you read anything else.
+# Both have the same cure: read `stop_reason` before you read anything else.
 #
-# **4. JSON, when inputs are streamed eagerly.** With `eager_input_streaming` fragments come as soon as they are
-# written, and nobody has looked at them: the vendor warns that the result may not be JSON. (How strict and eager go
-# together is not documented; so do not count on it.) Joined by hand, such a stream might give you
-# `{"amount_cents": 19.99 EUR}`. Parse with care, and check what you parsed.
+# **4. JSON, when inputs are streamed eagerly.** With `eager_input_streaming` nobody has looked at the fragments before
+# you get them. [Lesson 04](04_errors.ipynb) shows what to do when they are not JSON.
 #
-# **5. That it is right.** Ranges, sums, who may do what, whether the number is the one that was meant: none of it is
-# shape. That is the next section.
+# **5. That it is right.** Ranges, sums, who may do what, whether the number is the one that was meant: none of that is
+# shape. The next section is about it.
 
 # %% tags=["quiz"]
 quiz("03.7")
@@ -610,7 +700,7 @@ def objections(given, customer_id):
 
 # %% [markdown]
 # It says the same of an order that does not exist and of one that belongs to somebody else. The model will read this
-# sentence and may repeat it, and whether ORD-20260910 exists is none of Nora's business.
+# sentence and may repeat it, and Nora must not learn whether ORD-20260910 exists.
 #
 # Now five calls. **Guess** for each which line stops it.
 
@@ -644,128 +734,20 @@ for name, given in CALLS.items():
 
 # %% [markdown]
 # Each line catches what the one before lets through. (CUS-1001 is Nora. The customer's number comes from the session,
-# from whoever is logged in. Never from the model: it would be made up like the rest.)
+# from whoever is logged in, never from the model, which could make it up like the rest.)
 #
-# The last call passes all three, and should not be paid either. Only a person can see that: lesson 06. (And two rules
-# are not all there are. The rest is exercise 3.3.)
+# The last call passes all three, and should not be paid either. Only a person can see that: lesson 06. (There are more
+# rules than these two: exercise 3.3.)
 
 # %% tags=["quiz"]
 quiz("03.8")
 
 # %% [markdown]
-# ## The stricter, the more confidently wrong
+# ## A way out
 #
-# Back to Nora's number. The colleague's pattern was meant as a safeguard. What did it do? The experiment: six
-# customers ask for a refund, and none gives a number. The schema gets tighter from rung to rung. Everything else
-# stays.
-
-# %% tags=["item-03.7"]
-REQUESTS = [
-    "My cup arrived broken. Please refund 19.99.",
-    "Please refund my mug, 18.50, it came damaged.",
-    "I want my money back for the broken plate: 16.50.",
-    "The wrong item was in the box. Refund 21.90, please.",
-    "The bowl came in two pieces. I'd like a refund of 14.50.",
-    "Refund 12.90, please: the mug has a crack.",
-]
-
-# %% [markdown]
-# The four rungs. The first is what the SDK's helper leaves of the pattern. For the last one somebody puts the delivered
-# orders of the month into an enum, so that the model "cannot get it wrong". (The example in the description is now an
-# order of nobody's, so that copying it would show.)
-
-# %%
-delivered = [order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]]
-RUNGS = {
-    "any text": {"type": "string"},
-    "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
-    "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
-    "delivered orders": {"type": "string", "enum": sorted(number for number in delivered if "202609" in number)},
-}
-
-
-def with_order_id(field):
-    described = {**field, "description": "Such as ORD-20260101."}
-    properties = {**safe.schema["properties"], "order_id": described}
-    return {**strict_refund, "input_schema": {**safe.schema, "properties": properties}}
-
-
-# %% [markdown]
-# Each request is put to the simulated model with 20 seeds. There is no client in between, because we ask so often;
-# the mock would answer the same.
-
-
-# %%
-from course_kit import ToolError
-
-
-def wanted(tools, text, seed):
-    """The call that the simulated model wants, or None where it asks or answers in words."""
-    draft = Simulated(seed=seed).reply({"messages": [{"role": "user", "content": text}], "tools": tools})
-    block = draft.content[0]
-    return block if block["type"] == "tool_use" else None
-
-
-# %% [markdown]
-# What it wants goes through the check and then to the shop, opened for the whole desk as in the first section. How
-# does it end?
-
-
-# %%
-def ending(refund_call):
-    if refund_call is None:
-        return "asked for it"
-    if not check_tool_input(REFUND_ORDER, refund_call["input"]).ok:
-        return "stopped by the check"
-    try:
-        shop.refund_order(**refund_call["input"])
-    except ToolError:
-        return "stopped by the shop"
-    shop.reset()  # put the money back for the next one
-    return "paid on a made-up number"
-
-
-# %% [markdown]
-# **Guess:** on which rung is most money paid out?
-
-# %%
-from collections import Counter
-
-from course_kit import plot_endings
-
-ENDINGS = ["asked for it", "stopped by the check", "stopped by the shop", "paid on a made-up number"]
-endings = {}
-shop.reset()
-for rung, field in RUNGS.items():
-    counted, examples = Counter(), []
-    for text in REQUESTS:
-        for seed in range(20):
-            refund_call = wanted([with_order_id(field)], text, seed)
-            counted[ending(refund_call)] += 1
-            if refund_call:
-                examples.append(refund_call["input"]["order_id"])
-    endings[rung] = {kind: counted[kind] for kind in ENDINGS}
-    print(f"{rung:18} {counted[ENDINGS[-1]]:3} of {sum(counted.values())} paid, numbers such as {examples[0]!r}")
-show(plot_endings(endings))
-
-# %% [markdown]
-# Simulated numbers, and a cause that you can name. The model is asked for a value that it does not have. A loose
-# schema lets it write something that anyone can see is no order number. Every tightening makes the made-up value look
-# more like a real one, and moves its discovery further back: first your check, then the shop, then a customer's bank.
-# (Your shop cannot help on the last rung: the order exists, and so much was paid for it.)
-#
-# Nowhere on the way did the model learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
-#
-# What of this is the simulated model's own? That it makes up a number at all, how often, and that it takes the first
-# entry of an enum. Also that it writes something foolish on the first rung: a real model has read the example in the
-# description, and may write a fine-looking number there, too. But on the last rung *no* model can write anything that
-# is not somebody's order. That is what a grammar does.
-
-# %% [markdown]
-# ### A way out
-#
-# So let it say that it does not know. Three of the ways: do not force the shape; make the field optional; give it a
-# tool for asking, such as this one.
+# Nora's number again. Three lines of defence stop the call; better is a model that does not make the number up. So let
+# it say that it does not know. Three ways: do not force the shape; make the field optional; give it a tool for asking,
+# such as this one.
 
 # %%
 ASK_USER = {
@@ -793,10 +775,9 @@ SETTINGS = {
 }
 
 # %% [markdown]
-# Counted is how often a number was made up: six requests, 20 seeds each. A point alone would say too little, for other
-# seeds or other requests give other numbers. So there are two lines at each point. The thick one is about **seeds**: nine
-# of ten seeds lie in it. The dashed one is about **requests**: draw six of these six, some twice and some not at all,
-# again and again; nine of ten results lie in it.
+# We count how often a number was made up: the six requests, 20 seeds each. Each point has two lines. The dashed one is
+# an interval over **requests**, as in [lesson 02](02_schema_design.ipynb); the thick one is over **seeds**. (Both are
+# drawn for nine times in ten; lesson 02 has 95 in 100.)
 
 # %%
 from course_kit import plot_trials
@@ -815,10 +796,11 @@ def trials(requests, holds):
     return tables
 
 
-show(plot_trials(trials(REQUESTS, made_up)))
+show(plot_trials(trials(REQUESTS, made_up), title="How often was a number made up?"))
 
 # %% [markdown]
-# Strict raises it; either way out ends it. (Simulated.) Nora's sentence once more, without a way out and with one:
+# Strict raises it; a number that is optional and a tool for asking both end it. (Simulated.) Nora's sentence once more,
+# without a way out and with one. (The pattern is the wide one now, so the same seed makes up another number.)
 
 # %%
 for name in ("strict", "strict, with ask_user"):
@@ -827,8 +809,8 @@ for name in ("strict", "strict, with ask_user"):
 
 # %% [markdown]
 # Be careful with what this shows. That strict raises the rate, and that a tool called `ask…` brings it to zero, are
-# *rules* of the simulated model, written by people who think that real models lean that way. Whether yours does is
-# what the live cell below is for.
+# *rules* of the simulated model, written by people who think that real models behave that way. The live cell below
+# shows whether yours does.
 #
 # What can still be measured: does it hold for requests that nobody had in mind? These twelve were written before the
 # model was asked, and not touched afterwards.
@@ -862,15 +844,14 @@ for number, text in enumerate(UNSEEN):
     print(f"{without:10} {under_strict:7}   {text}")
 
 # %% [markdown]
-# In no line is the second number smaller. So the direction stands, also in Chinese. The sizes do not: for some of the
+# In no line is the second number smaller. So the direction holds, in Chinese as well. The sizes do not: for some of the
 # requests the simulated model finds that no tool fits, and then it makes nothing up in either setting. Read the
 # direction, never the size.
 
 # %% [markdown]
 # ### What does a way out cost?
 #
-# Now the same twelve people *do* give a number. Nothing seems to be missing, so `ask_user` should not be needed.
-# **Guess** whether it is used.
+# Now the same twelve people *do* give a number. **Guess:** does `ask_user` change anything?
 
 
 # %%
@@ -879,6 +860,7 @@ def right_number(block):
 
 
 def total(table):
+    """How often it held, over all requests and seeds."""
     return sum(sum(row) for row in table)
 
 
@@ -890,8 +872,7 @@ for name, table in named.items():
     print(f"{name:24} {total(table):3} calls of {tries} with the right number (simulated)")
 
 # %% [markdown]
-# With `ask_user` most of the calls are gone. Is that the price, needless questions? Look at one of them, in both
-# settings:
+# With `ask_user` most of the calls are gone. Is the price needless questions? Look at one of them, in both settings:
 
 # %%
 glasses = NAMED[1]
@@ -903,13 +884,13 @@ print("\nWhy, under strict:")
 print(Simulated(seed=0).explain(request))
 
 # %% [markdown]
-# With `ask_user` it asks for the `reason`. And without? The number is right, and the last line says it: the reason was
-# made up. It is the first word of the enum, whatever had happened. (Without strict there are fewer calls, for the same
-# cause: by a rule of this model it makes things up less often there, and asks instead.)
+# With `ask_user` it asks for the `reason`. And without it? The number is right, but the last line shows that the reason
+# was made up. It is the first entry of the enum, whatever happened. (Without strict there are fewer calls for the same
+# reason: there this model's rules make it invent less often, and ask instead.)
 
 # %% [markdown]
 # Our count looked at the number and called it a success. Count again: strict, without `ask_user`, and nothing made up
-# in any field. What was made up stands in `reasons`, the lines that you just saw.
+# in any field. `reasons`, the lines that you just saw, say what was made up.
 
 # %%
 sound = 0
@@ -924,14 +905,14 @@ print(sound, "calls of", tries, "with nothing made up (simulated)")
 assert sound == total(named["strict, with ask_user"])
 
 # %% [markdown]
-# As many as were left with `ask_user`. The others were never successes. The way out turned them into questions, about
-# a field that nobody was watching. **Count every required field, not the one you worry about.** And ask whether
-# `reason` need be required at all: lesson 02.
+# That is as many as were left with `ask_user`. The others were never successes: `ask_user` turned them into questions
+# about a field that nobody was watching. **Count every required field, not only the one you worry about.** And ask
+# whether `reason` need be required at all: lesson 02.
 
 # %% [markdown]
 # More ways out: a sentence in the system prompt ("if a number is missing, ask"), a value `"unknown"` in an enum, null
-# beside a type, and, where tools come from an MCP server, *elicitation*, by which the server asks the user itself.
-# The simulated model knows none of these four.
+# beside a type, and, where tools come from an MCP server, *elicitation*: the server itself asks the user. The simulated
+# model knows none of these four.
 
 # %% tags=["quiz"]
 quiz("03.9")
@@ -939,31 +920,31 @@ quiz("03.9")
 # %% [markdown]
 # ## Few required, and the budget
 #
-# "Few required fields", said lesson 02. Here each optional field costs: 24 in one request. The desk's six tools
+# "Few required fields", said lesson 02. Here optional fields are limited: 24 in one request. The desk's six tools
 # together:
 
 # %% tags=["item-03.8"]
 from course_kit import desk_tools
 from course_kit.contract.strict import count_strict
 
-total = 0
+optional_fields = 0
 for tool in desk_tools(shop):
     count = count_strict(tool.definition()["input_schema"])
-    total += count.optional
+    optional_fields += count.optional
     print(f"{tool.name:16} {count.optional} optional")
-print(f"{'together':16} {total} of 24")
+print(f"{'together':16} {optional_fields} of 24")
 
 # %% [markdown]
-# The other provider goes the opposite way: in OpenAI's strict mode *every* field is required, and one that may be
-# left out is made nullable instead. `to_strict` does that too:
+# OpenAI does the opposite: in OpenAI's strict mode *every* field is required, and one that may be left out is made
+# nullable instead. `to_strict` does that too:
 
 # %%
 theirs = to_strict(schema, provider="openai")
 print(theirs.schema["required"], theirs.schema["properties"]["note"])
 
 # %% [markdown]
-# So a reply comes with `"note": null` where nothing is to be noted. Your original schema knows no null there.
-# **Guess** what the check says, before and after `restore`.
+# So a reply has `"note": null` where there is nothing to note. Your original schema does not allow null there. The check,
+# before and after `restore`:
 
 # %%
 from_openai = {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged", "note": None}
@@ -971,8 +952,8 @@ print(check_tool_input(REFUND_ORDER, from_openai).problems[0].message)
 print(theirs.restore(from_openai), check_tool_input(REFUND_ORDER, theirs.restore(from_openai)).ok)
 
 # %% [markdown]
-# `restore` takes out the nulls that were forced, and only those: where the original allows null, null stays. First
-# restore, then check. (A null is a way out, by the way: a model that must write something may write nothing.)
+# `restore` removes the forced nulls, and only those: where the original allows null, null stays. First restore, then
+# check. (A null is a way out, by the way: a model that must write something may write nothing.)
 
 # %% tags=["quiz"]
 quiz("03.10")
@@ -980,9 +961,9 @@ quiz("03.10")
 # %% [markdown]
 # ## When the schema is refused
 #
-# First simplify: write out the levels you need instead of recursion, list the keys of a map, split a tool. Then, if
-# it is still refused, fall back: send the original *without* strict, and let your own check do the work. It was
-# needed anyway.
+# First simplify: write out the levels you need instead of recursion, list the keys of a map, split a tool. Then, if it
+# is still refused, fall back: send the original *without* strict, and let your own check do the work. You need it
+# anyway.
 
 
 # %% tags=["item-03.9"]
@@ -1001,9 +982,9 @@ send(tools=[ready(REFUND_ORDER), ready(thread)])
 # Both go out in one request, one strict, one not. Keep the original schemas beside them: every input is checked with
 # those.
 #
-# Where is strict worth it? Where a wrong shape costs something, and the check alone would come too late or too often:
-# calls that move money, long inputs that are dear to repeat, answers that another program reads. A search with one
-# text field gains nothing, and uses up the budget.
+# Where is strict worth it? Where a wrong shape is expensive, or the check would fail too often: calls that move money,
+# long inputs that cost much to repeat, answers that another program reads. A search with one text field gains nothing,
+# and uses up the budget.
 
 # %% tags=["quiz"]
 quiz("03.11")
@@ -1012,8 +993,7 @@ quiz("03.11")
 # ## Laboratory: bring your own tools
 #
 # Put your own definitions here: a JSON list, in Claude's, OpenAI's or MCP's shape. (They stay on this machine. For a
-# file of yours there are two commands in a terminal, `course lint FILE` and `course strict FILE`.) First the linter
-# of lesson 02:
+# file, there are two terminal commands: `course lint FILE` and `course strict FILE`.) First the linter of lesson 02:
 
 # %%
 MINE = """[
@@ -1035,8 +1015,8 @@ for finding in lint_tools(json.loads(MINE)):
     print("-", finding)
 
 # %% [markdown]
-# Then the strict table. What says *yours* is waiting for you. When nothing is, `to_strict(schema).schema` is the schema
-# to send.
+# Then the strict table. Rows marked *yours* need a decision. When there are none, `to_strict(schema).schema` is the
+# schema to send.
 
 # %%
 strict_table(MINE)
@@ -1051,19 +1031,19 @@ strict_table(MINE)
 # | 400 `Circular reference detected` | A definition leads back to itself: write out the levels. |
 # | 400 `Enum value 'x' does not match declared type` | `type` is a list beside `enum`: leave the type out. |
 # | 400 `too many optional parameters` | The sum over all strict tools and the output format. |
-# | 400 on the SDK's rewritten schema | `definitions`, or recursion: the helper passes them on broken. |
+# | 400 on the SDK's rewritten schema | `definitions`, or recursion: the helper breaks them or passes them on. |
 # | `AssertionError` in `transform_schema` | A list of types. |
 # | the reply does not parse, in spite of strict | `stop_reason`: `max_tokens` or `refusal`. Or eager streaming. |
 # | an enum value that you did not list | Capital letters. |
 # | a null where none is allowed | OpenAI's form: `restore` before the check. |
 # | everything fits, and it is nonsense | Could the model have said that it does not know? |
 #
-# Every complaint of the API stands in the [index](90_glossary.ipynb).
+# Every complaint of the API is in the [index](90_glossary.ipynb).
 #
 # ## The same on the live API
 #
-# The main experiment, small: three requests without a number, strict with and without `ask_user`. (Thinking is switched off,
-# so that 300 tokens are enough.) Count the made-up numbers. Three requests prove nothing; thirty would say something.
+# The trials, small: three requests without a number, strict with and without `ask_user`. (Thinking is switched off, so
+# that 300 tokens are enough.) Count the made-up numbers. Three requests prove nothing; thirty would say something.
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -1080,15 +1060,15 @@ for name in ("strict", "strict, with ask_user"):
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 03](../exercises/03_strict_mode.ipynb): a transformer of your own, an explicit repair of capitals, the
-# refund's business rules, and a refused schema made acceptable.
+# [Exercises 03](../exercises/03_strict_mode.ipynb): your own transformer, an explicit repair of capitals, the refund's
+# business rules, and a refused schema made acceptable.
 #
 # ## Recap
 #
 # Strict mode is constrained sampling: it masks every token that the schema does not allow, so the shape is right:
-# types, names, listed words. It accepts a subset of JSON Schema, another one at each provider, within budgets that are
-# summed over a request. What a helper moves into the description is enforced by nobody, so inputs are checked with the
-# original schema. Strict promises neither capitals nor a whole output nor that anything is true. A model that cannot
+# types, names, listed words. It accepts a subset of JSON Schema, a different one at each provider, within budgets that
+# are summed over a request. What a helper moves into the description is not enforced, so inputs are checked with the
+# original schema. Strict does not promise capitals, a complete output, or that anything is true. A model that cannot
 # say "I do not know" makes something up, and the tighter the schema, the more it looks like the truth. Give it a way
 # out, and measure.
 #
@@ -1099,13 +1079,14 @@ for name in ("strict", "strict, with ask_user"):
 #
 # > **Strict is on. Can inputs still be wrong?** Yes. Strict fixes the shape, not the meaning. Ranges and lengths that
 # > the subset does not know are only words to the model; capitals of enums may differ; a turn cut by `max_tokens` or
-# > refused is exempt. And a value the model does not have is made up in perfect form. So three lines: shape, my own
-# > validation with the original schema, business rules on my own data. Where the schema is refused I simplify, else I
-# > fall back to no strict and the same checks.
+# > refused is exempt. And a value the model does not have is made up in perfect form. So I use three lines of defence:
+# > shape, my own validation with the original schema, business rules on my own data. Where the schema is refused I
+# > simplify it, or fall back to no strict and the same checks.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
 # - *"No, the types are right."* They are. So was the type of ORD-20260910.
-# - *"Then make the pattern stricter."* That hides the made-up value better. It needs a way to say that it is missing.
+# - *"Then make the pattern stricter."* That hides the made-up value better. The model needs a way to say that it does
+#   not know.
 #
 # Next comes the round trip of errors ([lesson 04](04_errors.ipynb)): what to tell a model whose input you had to refuse.

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 04 · Round-tripping errors
 #
-# You will tell a model about the same mistake in four ways, and count how often it puts the call right.
+# You will tell a model about the same mistake in four ways, and count how often it corrects the call.
 #
 # After this lesson you can
 #
-# - **return** every failure to the model as a result, so that no run dies and no call vanishes,
+# - **return** every failure to the model as a result, so that no run crashes and no call is lost,
 # - **write** an error text that leads to a better call, and measure what it is worth,
 # - **decide** who can act on a failure: the model, a person, or you,
-# - **cap** what a failing tool may cost,
+# - **limit** what a failing tool may cost,
 # - **tell** a cut call from a broken one.
 #
-# About 105 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01 to 03 come
-# before.
+# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises are extra. You need lessons 01
+# to 03.
 
 # %% tags=["setup"]
 import json
@@ -31,9 +31,9 @@ client = MockProvider(Simulated()).client()
 quiz("04.recall")
 
 # %% [markdown]
-# ## A service that dies, and a call that vanishes
+# ## A service that crashes, and a call that is lost
 #
-# A small service knows what was paid for two orders. A customer asks about a third: two digits are swapped.
+# A small service knows what was paid for two orders. A customer asks about a third: she has swapped two digits.
 
 # %%
 PAID = {"ORD-20260917": 1999, "ORD-20260914": 10500}
@@ -51,7 +51,7 @@ PAID_FOR = {
 question = {"role": "user", "content": "How much was paid for order ORD-20260971?"}
 
 # %% [markdown]
-# The model writes a call. There is nothing wrong with it. **Guess:** what happens when your program runs it?
+# The model writes a call. There is nothing wrong with it. Now your program runs it:
 
 # %%
 reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=[question])
@@ -87,10 +87,10 @@ def result(content, **flag):
 
 
 # %% [markdown]
-# Four ways out that one finds in real programs. **Guess** for each: is it refused, and if not, what will the customer
+# Here are four answers found in real programs. **Guess** for each: is it refused, and if not, what will the customer
 # hear?
 #
-# 1. `except KeyError: continue`. The call is skipped, a word of excuse is sent.
+# 1. `except KeyError: continue`. The call is skipped, and an apology is sent.
 # 2. The exception is swallowed, and the result is empty.
 # 3. `PAID.get(order_id, 0)`. There is always an answer.
 # 4. The result says that it is an error, and says nothing else.
@@ -103,22 +103,22 @@ answer(result("", is_error=True))
 
 # %% [markdown]
 # The first and the last are refused: a call needs its result, an error needs a text. The second is accepted, and the
-# (simulated) model calls again: nothing told it that the order does not exist. The third is the worst, a false answer in
-# good order. (As of November 2026 the first complaint and the empty result are documented; the rule about an empty error
-# is known from users' reports.)
+# (simulated) model calls again: nothing told it that the order does not exist. The third is the worst: a false answer
+# in a valid form. (As of November 2026 the first complaint and the empty result are documented; the rule about an empty
+# error is known from users' reports.)
 #
-# What is left: a result, `is_error`, and a text. **Guess** which of these two leads to an answer for the customer:
+# What is left: a result, `is_error`, and a text. Here are two texts. Which one leads to an answer for the customer?
 
 # %% tags=["item-04.1"]
 answer(result("There is no order ORD-20260971.", is_error=True))
 answer(result("There is no order ORD-20260971. Do not try again: let the user check the number.", is_error=True))
 
 # %% [markdown]
-# Both are legal. After the first the (simulated) model calls once more; after the second it turns to the user. (It has no
-# style: it quotes the text.) So the form is settled, and the words are what matters. They are the next section.
+# Both are legal. After the first the (simulated) model calls once more; after the second it turns to the user. (It only
+# quotes the text.) So the form is clear, and the wording decides. That is the next section.
 #
-# An input that breaks the schema is neither run nor raised nor dropped: what is wrong goes back, and `check_tool_input`
-# words it. Say the model had called without any input. **Guess** what it does with this text:
+# An input that breaks the schema is treated the same way: you send back what is wrong, in the words of
+# `check_tool_input`. Suppose the model had called without any input:
 
 # %%
 empty = {"type": "tool_use", "id": wanted.id, "name": "paid_for", "input": {}}
@@ -130,7 +130,7 @@ answer(result(checked.text(), is_error=True), turn={"role": "assistant", "conten
 # It names the field, so the model fills it. (`check_tool_input` takes a definition, as here, a tool made with `@tool`, or a
 # bare schema.)
 #
-# One more rule of the form, also known from reports only. A tool fails, and sends a screenshot of what it saw. **Guess:**
+# One more rule, also known only from reports. A tool fails, and returns a screenshot of what it saw:
 
 # %%
 saw = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
@@ -139,7 +139,7 @@ answer(result([told, saw], is_error=True))
 answer(result([told, saw]))
 
 # %% [markdown]
-# Only text may stand in an error. Without the flag the same result passes.
+# An error may contain only text. Without the flag the same result is accepted.
 
 # %% tags=["quiz"]
 quiz("04.1")
@@ -147,8 +147,8 @@ quiz("04.1")
 # %% [markdown]
 # ## The error is the next turn's prompt
 #
-# Now the main experiment. The desk has an old service, documented badly. Its definitions give names and types. That is
-# all the model can see:
+# Now the main experiment. The desk has an old, badly documented service. Its definitions give only names and types, and
+# that is all the model can see. (`DESK` and its requests are data in `course_kit/classroom/error_cases.py`, a short file.)
 
 # %% tags=["item-04.2"]
 from course_kit.classroom.error_cases import DESK, REQUESTS, STRANGERS
@@ -159,8 +159,8 @@ for definition in DESK.tools:
     print(f"{definition['name']:13}", {name: field["type"] for name, field in fields.items()})
 
 # %% [markdown]
-# The service wants more than it says: the amount in whole cents, one of four reasons, dates like 2026-09-30. So the
-# first call of the model is wrong, through no fault of its own. `DESK.faults` is the check inside the service:
+# The service requires more than it says: the amount in whole cents, one of four reasons, dates like 2026-09-30. So the
+# model's first call is wrong, and the model could not know it. `DESK.faults` is the check inside the service:
 
 # %%
 asked = [{"role": "user", "content": REQUESTS[0]}]
@@ -171,8 +171,8 @@ for fault in DESK.faults(wrong_call):
     print(fault)
 
 # %% [markdown]
-# Two faults. The service knows where (`path`), what it wanted (`expected`), what came (`received`) and what to try
-# (`hint`). How much of it do you pass on? Four programmers, four texts:
+# Two faults. The service knows where (`path`), what it wanted (`expected`), what it got (`received`) and what to try
+# (`hint`). How much of that do you pass on? Four programmers, four texts:
 
 
 # %%
@@ -193,33 +193,9 @@ def field_and_hint(fault):
 
 
 # %% [markdown]
-# `story` plays one conversation: the request, each call, and below it what the service answered, a line for each fault.
-# **Before you run it:** how often will the model call when all it reads is "failed"?
-
-# %%
-print(story(REQUESTS[0], failed))
-
-# %% [markdown]
-# The same call, three times. The model has nothing new to go on, so it does the same again, until its patience is at an
-# end. Now the field is named. **Better, or worse?**
-
-# %%
-print(story(REQUESTS[0], field_named))
-
-# %% [markdown]
-# One call only. It knows *where*, but not what would be right, and gives up sooner. And the full text:
-
-# %%
-right = story(REQUESTS[0], field_and_hint)
-print(right)
-print("\nwhy:", right.why)
-
-# %% [markdown]
-# Two calls, both faults put right at once. The error did what a better description would have done, one turn later.
-# (1999.0 is a whole number for JSON Schema: the value counts, not how it is written.)
-#
-# One request is an anecdote. Here are twelve, each with three seeds: refunds, pick-ups on a day, two orders to read.
-# `recover` counts the calls that were put right, and what they cost. **Write down your guess for the last line.**
+# One request proves little. `REQUESTS` has twelve: refunds, pick-ups on a given day, two orders to read. Each is run with
+# three seeds, and `recover` counts how many are put right in the end, and the calls for each request. **Write down your
+# guess for each of the four texts:** what share is put right? And which text leads to the fewest calls?
 
 # %%
 TEXTS = {
@@ -233,13 +209,39 @@ for name, found in measured.items():
     print(f"{name:18}", found)
 
 # %% [markdown]
-# Nothing, nothing, nothing, and then most of them. And "failed" is the dearest text of all: it wins nothing and uses
-# the most calls.
+# Three texts correct nothing, the fourth corrects most. Among the three there is a difference in cost: the first two take
+# three calls for each request, the third a single one.
 #
-# Why is it so even? Because this is a rule at work, not a language model. After an error it looks for names of inputs in
-# the text. None found: the same call again, three times at most. A name found: the words behind it are read as more
-# description of that input, and if a better value follows, it is sent. If none follows, it gives up, unless the text says
-# to try again. (The seeds agree: chance has no part in these steps.)
+# To see why, look at single conversations. `story` runs one and prints the request, each call, and below it the
+# service's answer, one line per fault:
+
+# %%
+print(story(REQUESTS[0], failed))
+
+# %% [markdown]
+# The same call, three times. The model has nothing new to go on, so it repeats the call until its patience setting is
+# used up. And where the field is named?
+
+# %%
+print(story(REQUESTS[0], field_named))
+
+# %% [markdown]
+# Only one call. It knows *where*, but not what would be right, and gives up sooner. Now the full text:
+
+# %%
+right = story(REQUESTS[0], field_and_hint)
+print(right)
+print("\nwhy:", right.why)
+
+# %% [markdown]
+# Two calls, with both faults corrected at once. The error did what a better description would have done, one turn
+# later. (For JSON Schema 1999.0 is a whole number: only the value counts.)
+
+# %% [markdown]
+# Why are the numbers so clear-cut? Because these are rules, not a language model. After an error the model looks for
+# names of inputs in the text. If it finds none, it repeats the call, three times at most. If it finds a name, it reads
+# the words after it as more description of that input, and sends a better value if there is one. If none follows, it
+# gives up, unless the text says to try again. (All seeds agree: chance plays no part in these steps.)
 
 # %% [markdown]
 # Three of the twelve are not saved even by the best text. Which?
@@ -251,14 +253,15 @@ for said, share, calls in measured["field and hint"].rows:
 
 # %% [markdown]
 # "Never came" is *not_received*, and the rules do not know that. "20260917" needs `ORD-` in front, and the rules copy
-# values but never compose one. A real model may well do both. So do not read 75 % as the worth of a good text.
-# Read it as: here is the step that makes the difference, and why.
+# values but never compose one. A real model may well do both. So do not read 75% as the value of a good text. What the
+# experiment shows is which step makes the difference, and why.
 
 # %% [markdown]
 # ### In other people's words
 #
-# The course's texts and the rules that read them have the same author. That proves little. So here are the same four
-# kinds of text as others write them, put down before they were tried and not touched since. No rule was made for them.
+# The course's texts and the rules that read them have the same author, so the result proves little. Here are other
+# voices. `STRANGERS` has the same four kinds of text in each, written before they were tried and not changed since. No
+# rule was made for them. This is the fourth kind:
 
 # %%
 amount_and_reason = DESK.faults(wrong_call)
@@ -267,7 +270,7 @@ for voice, texts in STRANGERS.items():
         print(f"{voice:12}", texts["field and hint"](fault))
 
 # %% [markdown]
-# **Guess:** in how many of the four voices does the full text still win?
+# In how many of the four voices does the full text still help?
 
 # %%
 from course_kit.classroom.plots import plot_recovery
@@ -280,10 +283,10 @@ for voice, found in voices.items():
 show(plot_recovery(voices))
 
 # %% [markdown]
-# The first three kinds come out alike in every voice. The full text wins in three voices of four: as much as the course's
-# in one, less in two. The JSON body wins nothing: the rules read a name and the sentence behind it. (A real model may well
-# read it.) So *say what is wanted, beside the name* held. The size of the gain did not: measure it with your wording and
-# your model.
+# The first three kinds give the same result in every voice. The full text helps in three of the four voices: as much as
+# the course's in one, less in two. The JSON body gains nothing: the rules read a name and the sentence after it. (A
+# real model may well read it.) So the advice *say what is wanted, beside the name* held up. The size of the gain did
+# not: measure it with your wording and your model.
 
 # %% tags=["quiz"]
 quiz("04.2")
@@ -291,18 +294,19 @@ quiz("04.2")
 # %% [markdown]
 # ### All faults at once
 #
-# Many checks stop at the first fault they meet. **Guess** what that costs, in calls for each request:
+# Many checks stop at the first fault they meet. What that costs, in calls for each request:
 
 # %%
 print("all at once  ", recover(field_and_hint))
 print("one at a time", recover(field_and_hint, at_once=False))
 
 # %% [markdown]
-# Every fault that you keep back is another turn, and turns run out. `run_agent` counts those in which a tool failed. It
-# allows a first try and two retries (`max_retries=2`). When the third has failed, the run ends, and the model is not asked
-# again. That is the cap; the second half has more on it.
+# Every fault that you hold back costs another turn, and turns run out. `run_agent` counts the turns in which a tool
+# failed. It allows a first try and two retries (`max_retries=2`). When the third has failed, the run ends, and the
+# model is not asked again. That is the cap; more in the second half.
 #
-# `check_tool_input`, which `run_agent` uses, tells all faults. Here is the refund tool of lesson 01, and a call with four:
+# `check_tool_input`, which `run_agent` uses, names all faults. Here is the refund tool of lesson 01, and a call with
+# four:
 
 # %%
 from course_kit import desk_tools
@@ -312,11 +316,11 @@ bad = {"order_id": "20260917", "amount_cents": 19.99, "reason": "broken", "notes
 print(check_tool_input(desk["refund_order"], bad).text())
 
 # %% [markdown]
-# Each line has where, what is wanted, what came, and sometimes what to try. In a nested input the place is a path such as
-# `items[2].qty`.
+# Each line says where, what was expected, what it got, and sometimes what to try. In a nested input the place is a path
+# such as `items[2].qty`.
 #
-# A **near match** says outright what was meant. Here the name of a file is a little off. (`run_tool` makes one call and
-# returns its result, whatever happens.)
+# A **near match** says what was probably meant. Here the name of a file is slightly wrong. (`run_tool` makes one call
+# and returns its result, whatever happens.)
 
 # %%
 import tempfile
@@ -333,8 +337,9 @@ print(run_tool(wish, file_tools(folder))["content"])
 # %% [markdown]
 # ### Play with it
 #
-# Choose a request, change the text, tell the model. (Without a mouse: `texts.tell("…", 1)`.) Two questions to try: what is
-# the shortest text that saves request 6? And what happens when a text names the field and says *try again*?
+# Choose a request, change the text, and send it to the model. (Without a mouse: `texts.tell("…", 1)`.) Two questions to
+# try: what is the shortest text that saves request 6? And what happens when a text names the field and says *try
+# again*?
 
 # %%
 texts = error_texts()
@@ -348,7 +353,8 @@ for text in ("`amount` cents", "`amount` is invalid, try again"):
     print(texts.tell(text, 6), "\n")
 
 # %% [markdown]
-# A name and a unit are enough. *Try again* makes "field named" as dear as "failed": the model does what it was told.
+# A name and a unit are enough. *Try again* makes "field named" as expensive as "failed": the model does what it was
+# told.
 
 # %% tags=["quiz"]
 quiz("04.3")
@@ -357,12 +363,12 @@ quiz("04.3")
 # **A good place to stop for today.** The [exercises](../exercises/04_errors.ipynb) 4.1 and 4.3 need no more than this.
 
 # %% [markdown]
-# ## Input that is no JSON, and input that is cut
+# ## Input that is not JSON, and input that is cut off
 #
-# The SDK hands `input` over as an object. But text arrives when you join fragments of a stream yourself, and from providers
-# that send inputs as strings (lesson 11). It is most often broken where a tool has `eager_input_streaming`: the server then
-# passes fragments on unchecked (documentation, November 2026; whether `strict` still helps there is not said). One day it
-# looks like this:
+# The SDK gives you `input` as an object. But you get text when you join fragments of a stream yourself, and from
+# providers that send inputs as strings (lesson 11). It is most often broken where a tool has `eager_input_streaming`:
+# the server then passes fragments on unchecked (documentation, November 2026; it does not say whether `strict` still
+# helps there). Such an input may look like this:
 
 # %% tags=["item-04.3"]
 raw = '{"order_id": "ORD-20260917", "amount_cents": 1999, "reason": damaged}'
@@ -373,16 +379,17 @@ except json.JSONDecodeError as error:
 print(trouble)
 
 # %% [markdown]
-# Do not run it, do not mend it. Send the raw text back, so that the model sees what arrived, and say where it broke. The
-# vendor's documentation proposes the key `INVALID_JSON`. Let a library write the JSON: the raw text is full of quotes.
+# Do not run it and do not repair it. Send the raw text back, so that the model sees what arrived, and say where it
+# broke. The vendor's documentation suggests the key `INVALID_JSON`. Let a library write the JSON: the raw text is full
+# of quotes.
 
 # %%
 print('{"INVALID_JSON": "' + raw + '"}   ← by hand: no JSON either')
 print(json.dumps({"INVALID_JSON": raw, "problem": trouble}))
 
 # %% [markdown]
-# `run_tool` does that. And the one text that is not broken at all is the empty one: a call without inputs streams nothing,
-# and means `{}`.
+# `run_tool` does that. One text is not broken at all: the empty one. A call without inputs streams a single, empty fragment
+# ([lesson 01](01_round_trip.ipynb)), and means `{}`.
 
 # %%
 for name, text in (("refund_order", raw), ("search_orders", "")):
@@ -391,8 +398,8 @@ for name, text in (("refund_order", raw), ("search_orders", "")):
     print(name, "→", came.get("problem") or f"{len(came['orders'])} orders")
 
 # %% [markdown]
-# Text that *does* parse may still be nothing to run. Here are four such inputs, read with `json.loads` and checked with the
-# `jsonschema` library, as in lesson 01. **Guess** which of them pass:
+# Text that *does* parse may still not be safe to run. Here are four such inputs, read with `json.loads` and checked
+# with the `jsonschema` library, as in lesson 01. **Guess** which of them pass:
 
 # %%
 import jsonschema
@@ -406,18 +413,19 @@ for text in ('{"id": "ORD-20260917\\n"}', '{"cents": 5, "cents": 5000}', '{"shar
     print("   the kit:", check_tool_input(flat, text).problems[0].message.split(";")[0])
 
 # %% [markdown]
-# All four pass the usual check. Python's `$` also matches ahead of a last newline. `json.loads` keeps the last of two equal
-# keys, and takes `NaN`, which is no JSON. And a `format` is checked only if you switch it on (jsonschema 4.26).
+# All four pass the usual check. Python's `$` also matches before a final newline. `json.loads` keeps the last of two
+# equal keys, and accepts `NaN`, which is not JSON. And a `format` is checked only if you switch it on (jsonschema
+# 4.26).
 
 # %% [markdown]
-# ### Cut is not broken
+# ### A call that is cut off is not broken
 #
-# A call that `max_tokens` cuts in the middle does not parse either. But the model wrote well: your limit stopped it. Tell it
-# "invalid JSON", and it writes the same long call again, into the same limit.
+# The fragments of a call that `max_tokens` cut do not parse either. But the model made no mistake: your limit stopped it.
+# If you tell it "invalid JSON", it writes the same long call again and hits the same limit. So look at `stop_reason`
+# first, and ask again with more room ([lesson 01](01_round_trip.ipynb)).
 #
-# So `run_agent` asks again, once, without the cut turn and with more room. Below, the mock cuts reply 1 after four fifths of
-# its call (`faults=` says which reply goes wrong, and how). **Guess** the `max_tokens` of the second request (the third
-# follows the refund):
+# `run_agent` does this, once. Below, the mock cuts the first reply (`faults=` says which one goes wrong, and how); the
+# third request follows the refund:
 
 # %%
 from course_kit.mock import faults
@@ -425,29 +433,27 @@ from course_kit.mock import faults
 refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Do NOT restock.")
 provider = MockProvider([refund, refund, "Done."], faults={1: faults.max_tokens(0.8)})
 shop.reset()
-run = run_agent(
-    provider.client(), tools=desk.values(), messages="Refund it.", max_tokens=60, approver=lambda wanted: True
-)
+small = {"max_tokens": 60, "approver": lambda refund_call: True}
+run = run_agent(provider.client(), tools=desk.values(), messages="Refund it.", **small)
 print("max_tokens of each request:", [request.body["max_tokens"] for request in provider.requests])
-print("first reply:", provider.requests[0].reply["content"][-1]["input"])
 print("refunds:", [row["note"] for row in shop.ledger("ORD-20260917")], "| stopped:", run.stopped)
 
 # %% [markdown]
 # The larger limit was for the one reply that needed it. A second cut in a row ends the run.
 #
-# Look at the first reply once more: its `input` is a clean dict, though the call was cut. It parses, it fits the schema, and
-# the note is gone. So decide by `stop_reason`, not by "does it parse". (The SDK's stream helper does this: its parser drops
-# an unfinished end, anthropic 2.14. The mock does the same without a stream; what the API does there is not documented.)
+# Never decide by "does it parse?". A lenient parser, such as the one in the SDK's stream helper (anthropic 2.14), drops an
+# unfinished end, and the cut call looks whole.
 
 # %% tags=["quiz"]
-quiz("04.4")
+quiz("04.10")
 
 # %% [markdown]
 # ## A cap
 #
-# Some failures do not heal. The service is a tool now: `@tool` takes the definition from the function, and `effect="read"`
-# says that it changes nothing. The model is a function that calls it again, whatever it reads. Without a cap, only the
-# limit of replies ends it, here 12. (`stall_after=None` switches another guard off, which you meet below.)
+# Some failures do not go away. The service is now a tool: `@tool` takes the definition from the function, and
+# `effect="read"` says that it changes nothing. The model is a function that calls it again, whatever it reads. Without
+# a cap, only the limit on replies ends the run, here 12. (`stall_after=None` switches another guard off, which you meet
+# below.)
 
 # %% tags=["item-04.4"]
 from course_kit import tool
@@ -464,9 +470,9 @@ options = {"tools": [paid_for], "messages": question["content"], "max_iterations
 print(run_agent(stubborn, max_retries=100, **options))
 
 # %% [markdown]
-# (Twelve replies, eleven calls: with nobody left to read its result, the last one is not made.) Each request carries the
-# whole conversation, so the tokens grow faster than the calls. Now with the default, a first try and two retries. The trace
-# stays, and whoever evaluates the agent counts the case as failed.
+# (Twelve replies, eleven calls: the last call is not made, since nobody would read its result.) Each request carries
+# the whole conversation, so the tokens grow faster than the calls. Now with the default, a first try and two retries.
+# The trace is kept, and an evaluation counts the case as failed.
 
 # %%
 capped = run_agent(stubborn, **options)
@@ -475,7 +481,7 @@ print(capped.trace)
 
 # %% [markdown]
 # What counts as one failure? A model may call a tool three times in one turn, for three orders. **Guess:** three calls
-# fail at once, then it apologises. Does the cap end this run?
+# fail in one turn, then the model apologises. Does the cap end this run?
 
 # %%
 three = [call("paid_for", order_id=f"ORD-2026097{digit}") for digit in (1, 2, 3)]
@@ -483,9 +489,9 @@ apologises = MockProvider([three, "I cannot find any of the three."]).client()
 print(run_agent(apologises, tools=[paid_for], messages="What was paid for the three?"))
 
 # %% [markdown]
-# It does not: failures of one turn count once, for the model had no chance to learn between them. A success of the tool
-# starts the count anew. A turn without the tool changes nothing. Nor does a refusal: when a person or the business says
-# no, the tool works, and its answer is no.
+# It does not: failures in one turn count once, because the model had no chance to learn between them. A success of the
+# tool resets the count. A turn without the tool changes nothing. Nor does a refusal: when a person or a business rule
+# says no, the tool has worked.
 
 # %% tags=["quiz"]
 quiz("04.5")
@@ -494,8 +500,8 @@ quiz("04.5")
 # ## Failures while it runs
 #
 # A valid call can still fail: the order does not exist, the carrier does not answer, half of the data is missing, this
-# user may not. It goes back the same way. In the kit a tool says so with `ToolError`: a code, a message, a hint, and
-# whether the same call may succeed later.
+# user is not allowed. It goes back the same way. In the kit a tool says so with `ToolError`: a code, a message, a hint,
+# and whether the same call may succeed later.
 #
 # Nora is logged in, so the shop shows her own orders only. Three paths of `query_order`:
 
@@ -513,8 +519,8 @@ for order_id in ("ORD-20260971", "ORD-2026917", "ORD-20260914"):
         print(error_text(error), "\n")
 
 # %% [markdown]
-# Not found, malformed, not allowed. Each text has four parts: a code, a message, a hint, and a line that says whether the
-# same call may succeed. `next_step` tells the model one of them and gives its next move:
+# Not found, malformed, not allowed. Each text has four parts: a code, a message, a hint, and a line that says whether
+# the same call may succeed. `next_step` sends the model one of them and returns its next move:
 
 
 # %%
@@ -530,7 +536,7 @@ def next_step(order_id, said):
 
 
 # %% [markdown]
-# Take the text apart and put it together again. **Guess** at which line the model stops repeating itself:
+# We send parts of the text, from the bare code to all of it. At which line does the model stop repeating itself?
 
 # %%
 for order_id, error in errors.items():
@@ -544,9 +550,9 @@ for order_id, error in errors.items():
     print()
 
 # %% [markdown]
-# The bare code: the same call again, for `NOT_FOUND` is a word for programmers. The bare message: mostly the same again.
-# (One names an input and nothing better to send: it gives up, as with "field named".) *Retryable: no* ends the matter
-# honestly. The hint opens a way that the model had not thought of: look the order up.
+# With the bare code it repeats the call: `NOT_FOUND` is a word for programmers. With the bare message it mostly does
+# the same. (One message names an input and nothing better to send: it gives up, as with "field named".) *Retryable: no*
+# makes it stop. The hint shows another way: look the order up.
 #
 # (Simulated: "will fail again" and "do not try" keep it from repeating; a tool named in an error is called, unless the
 # sentence leaves it to the user. A real model may well stop at the bare message.)
@@ -554,13 +560,13 @@ for order_id, error in errors.items():
 # %% [markdown]
 # | it happened | is it an error? | what the text must say |
 # |---|---|---|
-# | time-out of a read | yes | how long you waited; the same call may succeed |
-# | time-out of a write | yes | it may or may not have taken effect: look first |
+# | a read timed out | yes | how long you waited; the same call may succeed |
+# | a write timed out | yes | it may or may not have taken effect: look first |
 # | half of the data came | no, a result | what is there, what is missing, how to get it |
 # | nothing matches a search | no, a result | an empty list, and how to search more widely |
-# | it worked, but the value cannot be written as JSON | no | your encoder's duty: a date, a `Decimal`, `NaN` |
+# | it worked, but the value cannot be written as JSON | no | fix your encoder: a date, a `Decimal`, `NaN` |
 #
-# The second line costs money when it is forgotten:
+# Forgetting the second line costs money:
 
 # %%
 sent = []
@@ -578,8 +584,8 @@ print(run_tool(wish, [send_email])["content"])
 print("mails that left:", len(sent))
 
 # %% [markdown]
-# The mail is out, the answer was lost. A text that says "please try again" sends it twice. The kit added the second line
-# by itself: a tool is taken for a write until it says `effect="read"` (or that a repeat does no harm, `idempotent=True`).
+# The mail is out, but the answer was lost. A text that says "please try again" sends it twice. The kit added the second
+# line: it treats a tool as a write unless it says `effect="read"` (or that repeating does no harm, `idempotent=True`).
 # Lesson 09 makes writes safe to repeat.
 
 # %% tags=["quiz"]
@@ -605,12 +611,12 @@ for code in codes:
     print(f"{code:14} {row.actor:9} {again:7} {counts:8} {row.meaning}")
 
 # %% [markdown]
-# *Who acts* is who could mend it. *Again?*: may the same call succeed later? (After the `TIMEOUT` of a write, look first.)
-# *Counts?*: towards the cap?
+# *Who acts* is who could fix it. *Again?*: may the same call succeed later? (After the `TIMEOUT` of a write, look
+# first.) *Counts?*: towards the cap?
 #
-# A *person's* rows are read in full as well: the model has to tell the user. The *operator's* (whoever runs the program)
-# shrink to one line. Here the database is gone, and another call meets a plain `ValueError`. **Guess** what the model reads
-# of each:
+# The *person* rows are sent to the model in full too: it has to tell the user. The *operator* rows (whoever runs the
+# program) shrink to one line. Here the database is gone, and another call raises a plain `ValueError`. **Guess** what
+# the model reads of each:
 
 # %%
 import sqlite3
@@ -632,24 +638,25 @@ for event in run.trace.events:
         print("the trace:", event["failure"], "|", event.get("details", "-").split(" (")[0], "\n")
 
 # %% [markdown]
-# The token went out. The rule goes by the exception's class. Bugs (`AttributeError`, `NameError`, `ImportError`, …), a
-# full memory and the errors of a database module become `INTERNAL`. A refused key (`AuthenticationError`,
-# `PermissionDeniedError`, status 401) becomes `CREDENTIALS`. **Every other exception goes to the model with its type and
-# message**: `KeyError: 'ORD-20260971'` may well be about the input.
+# The token reached the model. The rule looks at the exception's class. Bugs (`AttributeError`, `NameError`,
+# `ImportError`, …), running out of memory and the errors of a database module become `INTERNAL`. A refused key
+# (`AuthenticationError`, `PermissionDeniedError`, status 401) becomes `CREDENTIALS`. **Every other exception goes to
+# the model with its type and message**: `KeyError: 'ORD-20260971'` may well be about the input.
 #
 # So keep secrets out of messages. Where a library puts one in, catch its exception in the tool and raise a `ToolError` in
 # your own words.
 
 # %% [markdown]
-# MCP, the protocol for tool servers, draws the same line: a *tool error* is a result with `isError: true`, for the model;
-# a *protocol error* is for the program. Arguments that do not fit are tool errors since the revision of 2025-11-25. An
-# unknown tool is still a protocol error by the text of the protocol. The Python server answers both with a result (as of
-# mcp 2.3.0).
+# MCP, the protocol for tool servers, draws the same line: a *tool error* is a result with `isError: true`, for the
+# model; a *protocol error* is for the program. An unknown tool is a protocol error in every revision of the
+# specification (2024-11-05 to 2026-07-28). Arguments that do not fit were one, too, and are tool errors since 2025-11-25.
+# The Python server answers both with a result (mcp 2.3.0).
 
 # %% [markdown]
 # ## Never
 #
-# Four things that one finds in real systems. The first two are texts. **Guess** what the model does with each:
+# Four things found in real systems. The first two are texts. What does the model do with each, and with the kit's
+# sentence?
 
 # %% tags=["item-04.7"]
 import traceback
@@ -666,11 +673,11 @@ for name, said in (
     print(f"{name:14}", next_step("ORD-20260971", said), "| names our files:", "shop.py" in said)
 
 # %% [markdown]
-# The stack trace is long and names files of ours. Of what to try it says nothing (a hint is no part of it): here the model
-# gives up. *Operation failed* gives it nothing at all, so it asks again.
+# The stack trace is long, names our files, and says nothing about what to try (the hint is not part of it): here the
+# model gives up. *Operation failed* gives it nothing at all, so it calls again.
 #
-# The third and the fourth are about what may be repeated. A customer wants 50.00 back for a cup of 19.99. The business
-# says no. **Guess** the number of calls for each way to say it:
+# The third and the fourth are about what may be repeated. A customer wants 50.00 back for a cup that cost 19.99. The
+# shop says no. How many calls does each way to say it cost?
 
 
 # %%
@@ -691,9 +698,9 @@ print("the same, marked retryable:  ", calls_when(ToolError("OVER_REFUND", no, r
 print("as a failure of the server:  ", calls_when(RuntimeError("HTTP 500 Internal Server Error")))
 
 # %% [markdown]
-# (Simulated.) What cannot succeed is asked three times when it is called retryable or dressed up as a 500. With a
-# thousand users that is a storm, and it comes when the service is at its weakest. `retryable` is a promise: set it only
-# where the same call may really succeed later.
+# (Simulated.) A call that cannot succeed is made three times when its error is marked retryable or looks like a 500.
+# With a thousand users that is a storm, and it hits the service when it is weakest. Set `retryable` only where the same
+# call may really succeed later.
 
 # %% tags=["quiz"]
 quiz("04.7")
@@ -701,8 +708,8 @@ quiz("04.7")
 # %% [markdown]
 # ## The same tool, twenty times
 #
-# The complaint that is heard most. Take a patient model, the bare loop of lesson 01, and a tool that always answers the
-# same:
+# This is the most common complaint. Take a patient model, the bare loop of lesson 01, and a tool that always gives the
+# same answer:
 
 
 # %% tags=["item-04.8"]
@@ -719,7 +726,7 @@ def count_calls(content, is_error=False, limit=20):
 
 
 # %% [markdown]
-# Five answers, from nothing at all to what to do. **Guess** which of them end it before we stop counting, at twenty:
+# Five answers, from nothing at all to a clear instruction. Which of them end it before we stop counting at twenty?
 
 # %%
 print("an empty answer ", count_calls(""))
@@ -729,18 +736,18 @@ print("a reason        ", count_calls("There is no order ORD-20260971.", is_erro
 print("and what to do  ", count_calls("There is no order ORD-20260971. Do not try again.", is_error=True))
 
 # %% [markdown]
-# It is not stubbornness: the model has nothing new to go on. (Simulated: this model repeats a call unless the text names an
-# input or a tool, or says not to. A real one may stop at the bare reason; do not count on it.)
+# The model has nothing new to go on. (Simulated: this model repeats a call unless the text names an input or a tool, or
+# says not to. A real one may stop at the bare reason; do not count on it.)
 #
 # | cure | for example |
 # |---|---|
 # | a reason with its next step | "do not try again: let the user check the number" |
-# | an empty list in place of `null` | `{"orders": [], "total": 0}`, and how to search more widely |
+# | an empty list instead of `null` | `{"orders": [], "total": 0}`, and how to search more widely |
 # | a look-up tool to ask first | `search_orders`, named in the hint |
-# | the task cut into steps | first find the order, then say what was paid |
+# | the task split into steps | first find the order, then say what was paid |
 #
-# And a guard for the day you forget. The cap counts failures. A *stall* is the same call with the same answer, three times
-# running:
+# And a guard, in case you forget. The cap counts failures. A *stall* is the same call with the same answer, three times
+# in a row:
 
 
 # %%
@@ -753,16 +760,16 @@ patient = MockProvider(Simulated(patience=100)).client()
 print(run_agent(patient, tools=[says_nothing], messages=question["content"]).stopped)
 
 # %% [markdown]
-# An empty answer is no failure, so the cap would never have noticed it. Lesson 09 has more on stalls.
+# An empty answer is not a failure, so the cap would never have noticed it. Lesson 09 has more on stalls.
 
 # %% tags=["quiz"]
 quiz("04.8")
 
 # %% [markdown]
-# ## The same check with Pydantic
+# ## Pydantic as the check
 #
-# Many Python programs describe inputs as a Pydantic model, and its `ValidationError` lists every fault with place and
-# message. That makes a good text, with two lines of your own:
+# Where the inputs are a Pydantic model ([lesson 02](02_schema_design.ipynb)), it can be the check. Its `ValidationError`
+# lists every fault with place and message, so two lines make a good text:
 
 # %% tags=["item-04.9"]
 from typing import Literal
@@ -783,9 +790,9 @@ except ValidationError as error:
         print(".".join(map(str, found["loc"])), "-", found["msg"])
 
 # %% [markdown]
-# (`str(error)` also prints class names and addresses of web pages: tokens that help nobody.)
+# (`str(error)` also prints class names and URLs: tokens that help nobody.)
 #
-# **Now guess:** the model sends `"5"`, `True` and `5.0` as the amount. Three readers look at each: Pydantic as it is
+# **Guess:** the model sends `"5"`, `True` and `5.0` as the amount. Three checks look at each: Pydantic by default
 # (its *lax* mode), Pydantic with `strict=True`, and the check against the schema. Who refuses what?
 
 # %%
@@ -806,9 +813,9 @@ for value in ("5", True, 5.0):
     print(f"{value!r:5} lax: {lax}  strict: {exact}  schema: {schema}")
 
 # %% [markdown]
-# Lax mode converts what it can. `"5"` becomes 5, `True` becomes 1, and nobody hears of it. For a model's calls this hides that
-# definition and reader disagree, and a person who approves the call sees another value than the one that runs. Say
-# `strict=True`, or check against the schema first. (They differ at `5.0`: for JSON Schema the value counts.)
+# Lax mode converts what it can. `"5"` becomes 5, `True` becomes 1, without any warning. This hides a disagreement
+# between definition and code, and a person who approves the call sees a different value from the one that runs. Use
+# `strict=True`, or check against the schema first. (They differ on `5.0`: for JSON Schema only the value counts.)
 #
 # (The SDK's own `@beta_tool` validates with Pydantic in lax mode. When that fails, the model reads "Invalid arguments for
 # function …" without any field, as of SDK 2.14.)
@@ -833,13 +840,13 @@ quiz("04.9")
 # | a cut call, over and over | It was answered as "invalid JSON". Ask again with more room. |
 # | `stopped` is `max_retries: …` | The trace has every text the model read. Start with the first. |
 #
-# (The first two rows are known from reports, the third is documented.) Every complaint of the API stands in the
+# (The first two rows are known from reports, the third is documented.) Every complaint of the API is in the
 # [index](90_glossary.ipynb).
 #
 # ## The same on the live API
 #
 # The main experiment, small: one refused refund, told in the four texts. What does a real model send next? (Thinking is
-# switched off, so that 300 tokens are enough.) One reply each proves little; repeat it before you conclude.
+# switched off, so that 300 tokens are enough.) One reply each proves little; repeat it before you draw conclusions.
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -857,33 +864,33 @@ for name, write in TEXTS.items():
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 04](../exercises/04_errors.ipynb): write `check_tool_input` and its messages by hand, mend a service that
-# dies of `KeyError` twice, and write error texts until a model recovers.
+# [Exercises 04](../exercises/04_errors.ipynb): write `check_tool_input` and its messages by hand, repair a service that
+# crashes with `KeyError` twice, and write error texts until a model recovers.
 #
 # ## Recap
 #
 # A failure is a result: it goes back under the call's id with `is_error` and a text, whether the input did not fit, was
-# no JSON, or the tool failed while it ran. That text is the next turn's prompt, so it says where, what was wanted, what
-# came and what to try, for all faults at once. A call that `max_tokens` cut is no mistake of the model: ask again with
-# more room. What the model cannot change it reads in one line; the rest is for the trace. A cap ends what does not heal:
-# failures are counted by tool and by turn. Most loops of twenty equal calls are the answer's fault.
+# not JSON, or the tool failed while it ran. That text is the next turn's prompt, so it says where, what was wanted,
+# what came and what to try, for all faults at once. A call cut by `max_tokens` is not the model's mistake: ask again
+# with more room. What the model cannot change it reads in one line; the details go to the trace. A cap ends runs that
+# keep failing: failures are counted by tool and by turn. When a call is repeated twenty times, the cause is mostly its
+# answer.
 #
 # New words: *error text*, *recovery*, *near match*, *retry cap*, *retryable*, *operator*, *stall*, *lax mode*. They are in
 # the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **What does a failing tool do?** It answers. The call gets its result, marked as an error, and the text says where it
-# > failed, why, and what to try next, all faults at once. Who can act decides what the model reads: what it can change,
-# > in full; what only we can mend, in one line, with the details in the trace. And there is a cap: two retries of a
-# > tool, then the run ends and counts as failed.
+# > **What does a failing tool do?** It answers. The call gets its result, marked as an error, and the text says where
+# > it failed, why, and what to try next, all faults at once. Who can act decides what the model reads: what it can
+# > change, in full; what only we can fix, in one line, with the details in the trace. And there is a cap: two retries
+# > of a tool, then the run ends and counts as failed.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"It raises, and we log it."* The log helps you tomorrow. The model, who could have mended it in the next turn, never
-#   heard of it.
-# - *"We retry three times."* The same call, with nothing new? That is right for a line that was busy, and wrong for all
-#   the rest.
+# - *"It raises, and we log it."* The log helps you tomorrow. The model, which could have corrected it in the next turn,
+#   never sees it.
+# - *"We retry three times."* The same call, with nothing new? That helps when a line was busy, and nowhere else.
 #
 # Next come several calls in one turn ([lesson 05](05_parallel_calls.ipynb)), where one failure must not take the others with
 # it.

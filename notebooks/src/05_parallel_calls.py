@@ -1,19 +1,19 @@
 # %% [markdown]
 # # 05 · Parallel calls and id pairing
 #
-# You will give Hangzhou the weather of Shanghai, without a single error message, and then make sure that it never happens
-# again.
+# You will give Hangzhou the weather of Shanghai, without a single error message, and then make sure that it cannot
+# happen again.
 #
 # After this lesson you can
 #
-# - **pair** results with calls so that no order of finishing can mix them up,
+# - **pair** results with calls so that they cannot be mixed up, whichever finishes first,
 # - **run** the calls of a turn at the same time, with a limit, and say what that gains,
 # - **keep** the good results of a turn when one call fails,
-# - **decide** which calls may run together, and make safe those that may not,
+# - **decide** which calls may run together, and make the others safe,
 # - **tell** what changes when the provider changes.
 #
-# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01 and 04 come
-# before.
+# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises are extra. You need lessons 01
+# and 04.
 
 # %% tags=["setup"]
 import json
@@ -53,7 +53,7 @@ question = {"role": "user", "content": "What is the weather in Hangzhou, and in 
 request = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": [GET_WEATHER], "messages": [question]}
 
 # %% [markdown]
-# **Guess:** how many calls will stand in the first reply?
+# **Guess:** how many calls will be in the first reply?
 
 # %%
 reply = client.messages.create(**request)
@@ -62,16 +62,16 @@ for block in calls:
     print(block.name, block.input, block.id)
 
 # %% [markdown]
-# Two. The same tool, two inputs, two ids. These are called *parallel calls*: calls that stand in one reply. The word says
-# nothing about how they are run. That is your decision, and most of this lesson.
+# Two. The same tool, two inputs, two ids. These are called *parallel calls*: several calls in one reply. The name says
+# nothing about how they are run. You decide that, and most of this lesson is about it.
 #
 # `answer` sends the conversation with the results you give it, and prints what the API says.
 
 
 # %%
-def result(block, content, **more):
-    """A finished result of one call; `more` is for `is_error=True`."""
-    return {"type": "tool_result", "tool_use_id": block.id, "content": content, **more}
+def result(block, content, **flag):
+    """A finished result of one call. (In lesson 04 there was only one call, so the block was not named.)"""
+    return {"type": "tool_result", "tool_use_id": block.id, "content": content, **flag}
 
 
 def answer(*results):
@@ -85,7 +85,7 @@ def answer(*results):
 
 
 # %% [markdown]
-# You have an answer for Hangzhou and none yet for Shanghai. **Guess:** may you send the first and bring the second later?
+# You have an answer for Hangzhou and none yet for Shanghai. May you send the first and bring the second later?
 
 # %% tags=["item-05.1"]
 hangzhou, shanghai = calls
@@ -93,13 +93,13 @@ answer(result(hangzhou, "27 °C, sunny"))
 answer(result(hangzhou, "27 °C, sunny"), result(shanghai, "25 °C, cloudy"))
 
 # %% [markdown]
-# Not one at a time: *all* results of a turn go into *one* user turn, ahead of any text. (The simulated model has no style
-# and quotes the results.) So somebody has to wait until every call is done. Here is how that goes wrong.
+# Not one at a time: *all* results of a turn go into *one* user turn, before any text. (The simulated model quotes the
+# results.) So your program has to wait until every call is done. Here is how that goes wrong.
 
 # %% [markdown]
 # ## Hangzhou gets Shanghai's weather
 #
-# Behind the tool stands a weather service. Today it is slow for Hangzhou.
+# The tool asks a weather service. Today it is slow for Hangzhou.
 
 # %%
 WEATHER = {"Hangzhou": "27 °C, sunny", "Shanghai": "25 °C, cloudy"}
@@ -113,9 +113,9 @@ def look_up(city):
 
 
 # %% [markdown]
-# Two calls, so two threads: `pool.submit` starts a function in a thread of its own, and `as_completed` hands out each one
-# as soon as it is done. Then `zip` puts calls and outputs together (`strict`: as many of one as of the other). It looks
-# tidy. **Read it closely. What will the model be told about Hangzhou?**
+# Two calls, so two threads: `pool.submit` starts a function in its own thread, and `as_completed` yields each one as
+# soon as it is done. Then `zip` pairs calls and outputs (`strict=True`: there must be as many of each). It looks tidy.
+# **Read it closely. What will the model be told about Hangzhou?**
 
 # %% tags=["item-05.2"]
 with ThreadPoolExecutor() as pool:
@@ -126,7 +126,7 @@ swapped = [result(block, output) for block, output in zip(calls, outputs, strict
 answer(*swapped)
 
 # %% [markdown]
-# The API takes it, and the model answers. Nothing failed. Now look at it as the model does, each call with the result
+# The API accepts it, and the model answers. Nothing failed. Now look at it as the model does, each call with the result
 # under its id:
 
 
@@ -140,17 +140,17 @@ def as_read(results):
 as_read(swapped)
 
 # %% [markdown]
-# Hangzhou has Shanghai's weather. `outputs` is in the order of *finishing*, `calls` in the order of *asking*, and `zip` pairs
-# by place. No exception, no 400: every id is valid. It passes every test on your machine, where nobody is slow. Neither the
-# model nor the user can notice.
+# Hangzhou has Shanghai's weather. `outputs` is in the order of *finishing*, `calls` in the order of *asking*, and `zip`
+# pairs by position. No exception, no 400: every id is valid. It passes every test on your machine, where nothing is
+# slow. Neither the model nor the user can notice.
 
 # %% [markdown]
 # ### The cure: never let go of the call
 #
-# Let the thread do more: take a call, and give back a *finished result*, id included. Then there is no moment at which an
-# output lies about without its id.
+# Let the thread do more: it takes a call and returns a *finished result*, id included. Then no output is ever without
+# its id.
 #
-# `pool.map` runs such a function for all calls together, and hands out what they return in the order of the calls.
+# `pool.map` runs such a function for all calls at once, and returns the results in the order of the calls.
 
 
 # %%
@@ -165,11 +165,11 @@ print("first in the list:", "Hangzhou" if in_order[0]["tool_use_id"] == hangzhou
 as_read(in_order)
 
 # %% [markdown]
-# For the API the order of results is free, since the ids pair them. Call order is a good habit all the same: two runs can be
-# compared, whoever was faster. And one provider pairs by order where it has no ids (last section).
+# For the API the order of results is free, since the ids pair them. Call order is still a good habit: two runs can be
+# compared, whichever call was faster. And one provider pairs by order where it has no ids (last section).
 #
-# A second net: let the result say what it is about. The kit's own weather tool does. Had these been swapped, the mistake
-# would be there to read.
+# A second safety net: let the result say what it is about. The kit's own weather tool does. If these had been swapped,
+# you could see it.
 
 # %%
 from course_kit import get_weather
@@ -186,7 +186,8 @@ quiz("05.2")
 # ## At the same time, with a limit
 #
 # Ten cities, and every look-up takes 0.15 seconds. How much is gained by running them together? `run_agent` takes
-# `max_parallel`: how many calls of one turn may run at a time. The tool has to say that it only reads; why, comes below.
+# `max_parallel`: how many calls of one turn may run at a time. The tool has to say that it only reads; we explain why
+# below.
 
 # %%
 CITIES = ["Oslo", "Lima", "Hangzhou", "Shanghai", "Beijing", "Paris", "London", "Nairobi", "Toronto", "Sydney"]
@@ -202,9 +203,9 @@ def weather(city: str) -> dict:
 
 # %% [markdown]
 # A `Recorder` listens to what `run_agent` reports (`on_event`) and notes when each call began and ended. The model is a
-# script: it asks for all ten in one reply, then says a word.
+# script: it asks for all ten in one reply, then answers briefly.
 #
-# **Guess:** one at a time, the ten take ten times 0.15 seconds. How many times 0.15 will it be with limits of 2 and 5?
+# One at a time, the ten take 10 × 0.15 seconds. How many times 0.15 will it be with limits of 2 and 5?
 
 # %%
 from course_kit.classroom.plots import plot_timeline
@@ -222,8 +223,8 @@ recorders = {f"limit {limit}": run_ten(limit) for limit in (1, 2, 5)}
 show(plot_timeline(recorders))
 
 # %% [markdown]
-# Calls that take equally long run in *rounds*: N calls need N / limit of them, rounded up, `ceil(N / limit)`. **Guess:** what
-# does a limit of 7 gain over a limit of 5?
+# Calls that take equally long run in *rounds*: a round is the calls that run at the same time. N calls need
+# `ceil(N / limit)` rounds. **Guess:** what does a limit of 7 gain over a limit of 5?
 
 # %% tags=["item-05.3"]
 import math
@@ -234,10 +235,11 @@ for limit in (1, 2, 5, 7):
     print(f"limit {limit}: {counted:2} rounds counted, {math.ceil(10 / limit):2} by the formula")
 
 # %% [markdown]
-# Nothing: ten calls take two rounds either way. So speed-up is a staircase, and a larger limit often buys only load on
-# the service behind. (Where calls are *not* equally long, the formula does not hold: you will play with that below.)
+# Nothing: ten calls take two rounds either way. So the speed-up grows in steps, and a larger limit often only adds load
+# on the service. (Where calls are *not* equally long, the formula does not hold: you will try that below.)
 #
-# How near does the kit come? Twenty reads of a tenth of a second (30 November 2026, `tests/benchmarks`):
+# How close does the kit come to that? Here are twenty reads of a tenth of a second each, with the speed-up for each
+# limit, copied from the table of the course's benchmark (30 November 2026, `tests/benchmarks`):
 
 # %%
 from course_kit.classroom.plots import plot_speed_up
@@ -246,20 +248,20 @@ MEASURED = {2: 2.0, 5: 4.67, 20: 19.88}
 show(plot_speed_up(20, MEASURED))
 
 # %% [markdown]
-# Each point is the best of three runs. They scatter by about a tenth, for the machine had other work: that the point at 5 lies
-# low means no more. And these reads *wait*, as for a service; reads that compute gain far less from threads.
+# Each point is the best of three runs. They vary by about a tenth because the machine had other work, which is why the
+# point at 5 is low. These reads only *wait*, as for a service; reads that compute gain far less from threads.
 
 # %% [markdown]
 # ### Twenty at once
 #
-# Why not a limit of twenty, then? Because behind the tool stands somebody who has a *quota*: so many requests at a time, or a
-# minute. This carrier answers five at a time and turns the sixth away. (A `Semaphore` is a counter of free places: `acquire`
-# takes one, `release` gives it back.)
+# Why not a limit of twenty, then? Because the service has a *quota*: so many requests at a time, or per minute. This
+# carrier answers five at a time and turns the sixth away. (A `Semaphore` is a counter of free places: `acquire` takes
+# one, `release` gives it back.)
 
 
 # %%
 class Carrier:
-    """Answers five at a time; whoever comes on top is refused."""
+    """Answers five at a time, and refuses any further request."""
 
     def __init__(self):
         self.places = threading.Semaphore(5)
@@ -275,8 +277,8 @@ class Carrier:
 
 
 # %% [markdown]
-# A customer with twenty parcels. **Guess** the number of refusals, for a limit of twenty and for a limit of five. (A result that
-# is no error has no `is_error` at all.)
+# A customer with twenty parcels. How many refusals will there be, with a limit of twenty and with a limit of five? (A
+# result that is not an error has no `is_error` at all.)
 
 
 # %%
@@ -298,10 +300,10 @@ for limit in (20, 5):
 # %% [markdown]
 # Fifteen refusals, and a model that may now repeat fifteen calls.
 #
-# One thing a limit per turn cannot see: *two* conversations with a limit of five are ten at the carrier's door. A quota
-# belongs to the service, so the guard belongs there too, once for the whole program: exercise 5.3.
+# A limit per turn does not see other conversations: *two* with a limit of five make ten requests at the carrier. A
+# quota belongs to the service, so the guard belongs there too, once for the whole program: exercise 5.3.
 #
-# ### In a program that awaits
+# ### With asyncio
 #
 # The same agent on `asyncio`: coroutine tools run in your event loop, plain functions in threads. (A notebook's cell may use
 # `await` directly.)
@@ -322,11 +324,11 @@ async def weather_later(city: str) -> dict:
 recorder = Recorder()
 script = MockProvider([ten_calls, "Ten cities."]).async_client()
 await run_agent_async(script, tools=[weather_later], messages="Ten cities, please.", on_event=recorder)
-print(f"{len(recorder.bars)} calls, at most {recorder.most} at once, {recorder.rounds} rounds")
+print(f"{len(recorder.bars)} calls, at most {recorder.most} at once, {recorder.rounds} rounds of calls")
 
 # %% [markdown]
-# Five at once is what both take when you say nothing. (The SDK's own `tool_runner`, as of 2.14, makes the calls of a turn
-# one after another, in both its forms.)
+# Five at once is the default of both. (The SDK's own `tool_runner`, as of 2.14, makes the calls of a turn one after
+# another, in both its forms.)
 
 # %% tags=["quiz"]
 quiz("05.3")
@@ -366,16 +368,16 @@ await asyncio.sleep(0.5)
 print("results:", outputs, "| ran to the end:", finished)
 
 # %% [markdown]
-# Both results are lost: Oslo's, which was there, and Lima's, which came later and found nobody waiting. Three calls stand
-# without a result.
+# Both results are lost: Oslo's, which had arrived, and Lima's, which came later when nobody was waiting. Three calls
+# have no result.
 #
-# `gather` stops waiting and stops nobody. In a program whose event loop runs on, such as a server or this notebook, the work
-# goes on unseen: a refund would be paid without a word to the model. In a script the exception leaves `asyncio.run(main())`,
-# which cancels whatever still runs: the refund stops half-way.
+# `gather` stops waiting but does not stop the other calls. In a program whose event loop keeps running, such as a
+# server or this notebook, the work goes on unseen: a refund would be paid and the model not told. In a script the
+# exception leaves `asyncio.run(main())`, which cancels whatever is still running: the refund stops half-way.
 
 # %% [markdown]
-# The cure: *settle all, then report all*. A failure is one more thing that can come out of a call, so catch it inside, and
-# make a finished result of it, id included:
+# The cure: *settle all, then report all*. A failure is one possible outcome of a call, so catch it inside and turn it
+# into a finished result, id included:
 
 
 # %%
@@ -390,11 +392,11 @@ for each in await asyncio.gather(*[settled(block) for block in three]):
     print(each)
 
 # %% [markdown]
-# Three calls, three results; only the second is an error, and the model can see which ones succeeded.
-# (`gather(..., return_exceptions=True)` settles too, and leaves the sorting to you. A `TaskGroup` is no cure: it *cancels*
-# the others, in a server as well.)
+# Three calls, three results; only the second is an error, and the model can see which ones succeeded. (`gather(...,
+# return_exceptions=True)` settles too, and leaves the sorting to you. A `TaskGroup` does not help: it *cancels* the
+# others, in a server as well.)
 #
-# `run_agent` does this for every call, in threads as well as awaited:
+# `run_agent` does this for every call, with threads and with asyncio:
 
 # %% tags=["item-05.4"]
 wishes = [call("weather", city=city) for city in ("Oslo", "Atlantis", "Lima")]
@@ -436,7 +438,7 @@ def edit_file(old: str, new: str) -> str:
 
 
 # %% [markdown]
-# Somebody wanted speed and marked the tool as a read. Below it is run once so, and once with the mark it deserves.
+# Somebody wanted speed and marked the tool as a read. Below it runs once marked like that, and once marked correctly.
 # **Guess:** what does the tool report each time, and what is in the file?
 
 
@@ -454,15 +456,15 @@ edit_with("read")
 edit_with("write")
 
 # %% [markdown]
-# Both report success, and one edit is gone: a *lost update*. Both had read the old file, and the second to write put back
-# what it knew.
+# Both report success, and one edit is gone: a *lost update*. Both had read the old file, and the second to write
+# overwrote the first one's change.
 #
 # The kit's rule is simple on purpose: **calls run together only if every call of the turn is a read. A turn with a write in it
 # runs in call order, one after another.** A tool is a write until it says otherwise.
 
 # %% [markdown]
-# `timeline()` is a board for turns written in letters: `r` a read, `w` a write. It runs nothing: it *computes* when each call
-# would run by this rule, in whole *ticks*. A read or a write takes one.
+# `timeline()` takes turns written in letters: `r` a read, `w` a write. It runs nothing: it *computes* when each call
+# would run under this rule, in whole *ticks*. A read or a write takes one.
 
 # %% tags=["item-05.5"]
 from course_kit.classroom.timeline import timeline
@@ -472,30 +474,30 @@ print(board.play("rrrr", limit=5), "\n")
 print(board.play("rrwr", limit=5))
 
 # %% [markdown]
-# Why the whole turn, for one write? A read behind the write may be meant to see what was written, one ahead of it may not, and
-# all that tells them apart is their order. So it is kept. (The two reads ahead of the write could run together: the write is
-# then a *barrier*, with a batch of reads on either side. That is exercise 5.2.)
+# Why the whole turn, for one write? A read after the write may be meant to see what was written, one before it may not,
+# and only their order tells them apart. So the order is kept. (The two reads before the write could run together: the
+# write is then a *barrier*, with a batch of reads on either side. That is exercise 5.2.)
 
 # %% [markdown]
 # ### Play with it
 #
-# Type a turn into the field and press the button, or write `board.play("srrrrr", limit=2)`. Two more letters: `s` a slow read,
-# three ticks long; `f` a read that fails. What does one `s` cost a turn of six, with limit 2 and with limit 5? Does it matter
-# whether it stands first or last?
+# Type a turn into the field and press the button, or write `board.play("srrrrr", limit=2)`. Two more letters: `s` a
+# slow read, three ticks long; `f` a read that fails. What does one `s` cost a turn of six, with limit 2 and with limit
+# 5? Does it matter whether it comes first or last?
 
 # %%
 board
 
 # %% [markdown]
-# A slow call costs most where it begins last: six calls with limit 2 are done after 4 ticks as `srrrrr`, after 5 as `rrrrrs`.
-# The rounds of the formula, `ceil(6 / 2)`, would be 3. It holds for equal calls alone.
+# A slow call costs most when it starts last: six calls with limit 2 are done after 4 ticks as `srrrrr`, after 5 as
+# `rrrrrs`. The formula, `ceil(6 / 2)`, gives 3. It holds only for equal calls.
 
 # %% [markdown]
 # ### Check, then act
 #
 # The same in the database, with money. This tool asks how much is left to refund, lets the payment provider work, and
-# writes into the ledger. (`check_and_pay` is a function of its own because we need it again.) The order was paid with 1999
-# cents.
+# writes into the ledger. (`check_and_pay` is a separate function because we need it again.) The customer paid 1999
+# cents for the order.
 
 
 # %%
@@ -516,7 +518,7 @@ def pay_back(order_id: str, amount_cents: int) -> str:
 
 
 # %% [markdown]
-# A confused model asks for the same refund twice in one turn. **Guess** what is paid, marked as a read, and as a write. (A tool
+# A confused model asks for the same refund twice in one turn. What is paid, marked as a read, and as a write? (A tool
 # that pays should ask a person first: lesson 06.)
 
 # %%
@@ -536,10 +538,11 @@ for effect in ("read", "write"):
         print("  ", each["content"].splitlines()[0])
 
 # %% [markdown]
-# Run together, both checks passed before either had paid: a *double refund*. In order, the second one met the truth.
+# Run together, both checks passed before either had paid: a *double refund*. Run in order, the second check saw the
+# first payment.
 #
-# Is call order enough? **Guess:** two agents at work at the same time, for two windows of one customer. Each makes *one* refund
-# of this order, and the tool is correctly marked as a write.
+# Is call order enough? Two agents work at the same time, for two browser windows of one customer. Each makes *one*
+# refund of this order, and the tool is correctly marked as a write. **Guess** what is paid:
 
 
 # %%
@@ -560,12 +563,12 @@ print(at_two_desks(tool(pay_back)))
 print(paid(), "cents paid")
 
 # %% [markdown]
-# Paid twice again. Each run kept its own order; nothing ordered the two runs. What is shared has to be guarded where it
-# lives. Two cures:
+# Paid twice again. Each run kept its own order, but nothing ordered the two runs. Protect shared data where it is
+# stored. Two cures:
 #
-# **A lock.** The same check, the same pause, the same payment. Only now the database's write lock is taken *before* the check
-# (`BEGIN IMMEDIATE`), and let go behind the payment (`COMMIT`). Whoever comes second waits for it. (Without this pair, as in
-# `pay_back`, each statement is a step of its own.)
+# **A lock.** The same check, the same pause, the same payment. But now the database's write lock is taken *before* the
+# check (`BEGIN IMMEDIATE`), and released after the payment (`COMMIT`). The second run waits for it. (Without this pair,
+# as in `pay_back`, each statement is a separate step.)
 
 
 # %%
@@ -583,11 +586,11 @@ print(at_two_desks(with_lock))
 print(paid(), "cents paid")
 
 # %% [markdown]
-# Check and payment are one step for everybody, in every process. The shop's own `refund_order` is made like that.
+# Check and payment are now one step, in every process. The shop's own `refund_order` works like that.
 #
-# **A key.** If both mean the *same* refund, a refusal is the wrong answer. An *idempotency key* is a name for one intended
-# action: the shop pays once under it, and hands whoever comes again the first receipt. (More in lesson 09.) Ten times over, so
-# that it is not luck:
+# **A key.** If both mean the *same* refund, a refusal is the wrong answer. An *idempotency key* is a name for one
+# intended action: the shop pays once for it, and returns the first receipt to every repeat. (More in lesson 09.) We try
+# it ten times, to rule out luck:
 
 
 # %%
@@ -606,31 +609,9 @@ print(other)
 # %% [markdown]
 # Lock or key: a refusal for the second, or the same receipt for both.
 #
-# Even a plain counter can lose an update. Two sales of one cup at the same time, 42 are in stock, and both pause equally.
-# **Guess** the stock after each way:
-
-
-# %%
-def sell(way):
-    with shop.connection() as db:
-        [(stock,)] = db.execute("SELECT stock FROM products WHERE product_id = 'PRD-101'").fetchall()
-        time.sleep(0.3)
-        if way == "read, then write":
-            db.execute("UPDATE products SET stock = ? WHERE product_id = 'PRD-101'", (stock - 1,))
-        else:
-            db.execute("UPDATE products SET stock = stock - 1 WHERE product_id = 'PRD-101'")
-
-
-for way in ("read, then write", "in one statement"):
-    shop.reset()
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(sell, [way, way]))
-    print(f"{way}: {shop.search_products('stoneware cup blue')['products'][0]['stock']} left")
-
-# %% [markdown]
-# The second way does not use what it read: the database reads and writes in one step. (The other cure is a transaction around
-# both, at the isolation level `SERIALIZABLE`. There a database loses no update: it lets one of the two wait, or refuses it, and
-# that one has to begin again.)
+# Even a plain counter loses an update like this: two sales read 42 in stock, and both write 41. Where one statement is
+# enough, let the database do both steps: `UPDATE products SET stock = stock - 1`. (Or use a transaction at the isolation
+# level `SERIALIZABLE`: it makes one of the two wait, or refuses it, and that one has to start again.)
 
 # %% [markdown]
 # ### The questions to ask
@@ -644,8 +625,8 @@ for way in ("read, then write", "in one statement"):
 # | a refund, and reading that order | no | is the number before or after? |
 # | two reads that steer one browser tab | no | a read that moves something is a write |
 #
-# In short: **read-only, independent, no shared resource, and quota for it.** If one of the four is missing: in order, or in
-# batches. `effect="read"` is your promise that a tool may run beside other reads; nobody checks it.
+# In short: **read-only, independent, no shared resource, and within quota.** If one of the four is missing: in order,
+# or in batches. `effect="read"` is your promise that a tool may run beside other reads; nobody checks it.
 
 # %% tags=["quiz"]
 quiz("05.5")
@@ -653,25 +634,24 @@ quiz("05.5")
 # %% [markdown]
 # ## When the second call needs the first one's answer
 #
-# "Find the parcel of Nora Lindgren and tell the carrier to hold it." Two tools; the number that the second one needs is known
-# to nobody yet. The schemas are in order, and a description says what each tool does.
+# "Find the parcel of Nora Lindgren and tell the carrier to hold it." There are two tools, and nobody knows yet the
+# number that the second one needs. The schemas are correct, and a description says what each tool does.
 
 
 # %%
-def definition(name, description, **properties):
+def make_definition(name, description, **properties):
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     return {"name": name, "description": description, "input_schema": schema}
 
 
-def parcel_tools(first=""):
+def parcel_tools(more=""):
     customer = {"type": "string", "description": "The customer's name, such as Ben Carter."}
     number = {"type": "string", "pattern": "^TRK-[0-9]{8}$", "description": "TRK- and eight digits."}
     until = {"type": "string", "format": "date", "description": "The last day, such as 2026-09-30."}
+    hold = "Tell the carrier to hold a parcel until a day."
     return [
-        definition("find_parcel", "Find the parcel of a customer. Returns its tracking_id.", customer=customer),
-        definition(
-            "hold_parcel", f"Tell the carrier to hold a parcel until a day.{first}", tracking_id=number, until=until
-        ),
+        make_definition("find_parcel", "Find the parcel of a customer. Returns its tracking_id.", customer=customer),
+        make_definition("hold_parcel", f"{hold}{more}", tracking_id=number, until=until),
     ]
 
 
@@ -686,18 +666,18 @@ for block in said.content:
     print(block.name, block.input)
 
 # %% [markdown]
-# A number out of thin air. It has the right form, so every check passes it: somebody's parcel will be held. Running the two
-# calls in order does not help, for the input was written before the first call ran.
+# The number is made up. It has the right form, so it passes every check, and somebody's parcel will be held. Running
+# the two calls in order does not help: the input was written before the first call ran.
 
 # %% [markdown]
-# Does a real model do that? Now and then. Anthropic's page on
-# [parallel tool use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use) said in the edition we read
-# that Claude makes dependent calls in separate turns, and that a turn may occasionally hold some all the same. The simulated
-# model does it often, by a rule of its own: what follows compares cures, and measures no real model.
+# Does a real model do that? Now and then. Anthropic's page on [parallel tool
+# use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use) said, when we read it, that
+# Claude makes dependent calls in separate turns, but that a turn may occasionally hold some anyway. The simulated model
+# does it often, by design: what follows compares cures, and says nothing about a real model.
 
 # %% [markdown]
-# Two cures. Allow one call a turn, with a switch inside `tool_choice`. Or say in the description what must come first. This
-# counts how often the number is invented:
+# Two cures. Allow one call per turn, with a switch inside `tool_choice`. Or say in the description what must come
+# first. This counts how often the number is made up:
 
 
 # %%
@@ -726,15 +706,15 @@ print("what comes first, vaguely ", invented(vaguely))
 # Both cures hold here. The vague sentence changes nothing: the rules of the simulated model wait only if the definition
 # *names* the tool that comes first. A real model may understand the vague one too; naming the tool costs nothing.
 #
-# Neither is a guarantee. The same wish in other words, with both cures at once. **Guess:**
+# Neither is a guarantee. Here is the same request in other words, with both cures at once:
 
 # %%
 HOLIDAY = "Nora Lindgren is on holiday. Find her parcel and have the carrier hold it until 2026-09-25."
 print("both cures, other words   ", invented(by_name, HOLIDAY, tool_choice=one_call))
 
 # %% [markdown]
-# In these words the rules see no search at all, so `hold_parcel` comes alone, with a number made up. What is left is the tool.
-# It takes the customer, too, and refuses a parcel that is not theirs:
+# In this wording the rules see no search at all, so `hold_parcel` is called alone, with a made-up number. The last
+# defence is the tool. It also takes the customer, and refuses a parcel that is not theirs:
 
 # %%
 PARCELS = {"Nora Lindgren": "TRK-40021177"}
@@ -750,12 +730,12 @@ def find_parcel(customer: str) -> str:
 def hold_parcel(customer: str, tracking_id: str, until: str) -> str:
     """Tell the carrier to hold a customer's parcel until a day. Call find_parcel first: it returns the tracking_id."""
     if PARCELS.get(customer) != tracking_id:
-        raise ToolError("NOT_THEIRS", f"{tracking_id} is no parcel of {customer}", hint="call find_parcel first")
+        raise ToolError("NOT_THEIRS", f"{tracking_id} is not a parcel of {customer}", hint="call find_parcel first")
     return f"{tracking_id} is held until {until}"
 
 
 # %% [markdown]
-# A script plays a model that invents the number, and then does better. **Guess** the two results of the first turn:
+# A script plays a model that invents the number, and then does better. Read the two results of the first turn:
 
 # %%
 nora = {"customer": "Nora Lindgren", "until": "2026-09-25"}
@@ -763,15 +743,16 @@ first = [call("find_parcel", customer="Nora Lindgren"), call("hold_parcel", nora
 second = [call("hold_parcel", nora, tracking_id="TRK-40021177")]
 script = MockProvider([first, second, "It is held."]).client()
 run = run_agent(script, tools=[find_parcel, hold_parcel], messages=HOLD)
-second_results = run.messages[4]["content"]  # behind the second reply
+second_results = run.messages[4]["content"]  # after the second reply
 for each in [*results_of(run), *second_results]:
     print(each["content"], "\n")
 
 # %% [markdown]
-# Nothing was held on a guess. The refusal stands beside the number that was missing, and the model can call again. No
-# description and no switch can promise that.
+# Nothing was held on a guess. The refusal comes together with the missing number, and the model can call again. No
+# description and no switch can guarantee that.
 #
-# The switch has a price. It stops *all* parallel calls, also the harmless ones. Five cities, with parallel calls and without:
+# The switch has a price. It stops *all* parallel calls, including harmless ones. Five cities, with parallel calls and
+# without:
 
 # %%
 five = "What is the weather in Hangzhou, Shanghai, Lima, Oslo and Paris?"
@@ -780,9 +761,9 @@ for label, choice in (("parallel", {"type": "auto"}), ("one a turn", one_call)):
     print(f"{label:10}", run.trace.summary())
 
 # %% [markdown]
-# Six requests in place of two, and three times the input tokens, since each request carries the whole conversation. (Simulated;
-# the mock estimates tokens.) So: a check in the tool, always; the description; and the switch where order matters more than
-# cost.
+# Six requests instead of two, and three times the input tokens, since each request carries the whole conversation.
+# (Simulated; the mock estimates tokens.) So: a check in the tool, always; the description; and the switch where order
+# matters more than cost.
 
 # %% tags=["quiz"]
 quiz("05.6")
@@ -790,9 +771,9 @@ quiz("05.6")
 # %% [markdown]
 # ## Streaming: by index, and not before the end
 #
-# In a stream each event of a block carries the block's `index`, its place in `content`. With several calls that is what keeps
-# their fragments apart. Collect by index, join when the block has stopped. This reply has text ahead of its calls, as real ones
-# do:
+# Lesson 01 streamed one call: join its fragments when the block has stopped, and wait for `stop_reason`. With several
+# calls one thing is new. Each event of a block carries the block's `index`, its place in `content`, and the index keeps
+# the fragments apart. This reply has text before its calls, as real ones do:
 
 # %%
 two_calls = [call("get_weather", city="Hangzhou"), call("get_weather", city="Shanghai")]
@@ -811,10 +792,9 @@ with script.messages.create(**request, stream=True) as stream:
             print("stop_reason", event.delta.stop_reason)
 
 # %% [markdown]
-# Each call opens with an empty fragment, `''`. A call without any input has no other: hence `or "{}"`. The text is block 0; its
-# deltas have no `partial_json`, so the code asks for the type first.
+# The text is block 0; its deltas have no `partial_json`, so the code asks for the type first.
 #
-# Block 1 is whole long before the turn ends. Why not start it at once? **Guess** what is wrong with this reply:
+# Block 1 is complete long before the turn ends. Why not start it at once? Look at this reply:
 
 # %% tags=["item-05.7"]
 from course_kit.mock import faults
@@ -823,12 +803,13 @@ cut = MockProvider([two_calls], faults={1: faults.max_tokens(0.9)}).client().mes
 print(cut.stop_reason, [block.input for block in cut.content])
 
 # %% [markdown]
-# The turn was cut. Its first call is perfect; still nothing of this turn is run (lesson 01). You ask again, and the call comes
-# again: a refund would be paid twice. So the kit keeps one rule: **nothing runs before the turn is complete.**
+# The turn was cut. Its first call is complete, but nothing of this turn is run (lesson 01). You ask again, and the call
+# comes again: if you had started it, a refund would be paid twice. So the kit keeps one rule: **nothing runs before the
+# turn is complete.**
 #
-# Reads could be let off: one that began early for a turn that breaks off was in vain, and did no harm. The SDK's runner offers
-# an early start (`run_tools_eagerly`, with `stream=True`; to be the default some day, says its docstring). It starts *every*
-# tool early, writes included, unless you hold a call back with `defer_tool_call()`.
+# Reads could be exempt: one that started early for a turn that was cut is wasted, but harmless. The SDK's runner offers
+# an early start (`run_tools_eagerly`, with `stream=True`; its docstring says it will become the default). It starts
+# *every* tool early, writes included, unless you hold a call back with `defer_tool_call()`.
 
 # %% tags=["quiz"]
 quiz("05.7")
@@ -836,8 +817,9 @@ quiz("05.7")
 # %% [markdown]
 # ## Across providers
 #
-# The same turn, two calls and two results, the second one failed, for OpenAI's Chat Completions. The kit converts requests
-# (lesson 11); `.value` is the converted one. Read only *how many messages answer*, and *what pairs them*.
+# Here is the same turn for OpenAI's Chat Completions: two calls and two results, the second one failed. The kit
+# converts requests (lesson 11); `.value` is the converted one. Read only *how many messages answer*, and *what pairs
+# them*.
 
 # %% tags=["item-05.8"]
 from course_kit.contract.shapes import request_to
@@ -850,8 +832,8 @@ for message in converted["messages"]:
     print(json.dumps(message, ensure_ascii=False, indent=2))
 
 # %% [markdown]
-# One message with the role `tool` for *each* call, paired by `tool_call_id`. There is no error flag, so the text has to say it
-# (`is_error: true` in front is the kit's way). Four shapes side by side:
+# One message with the role `tool` for *each* call, paired by `tool_call_id`. There is no error flag, so the text has to
+# say it (the kit puts `is_error: true` in front). Four shapes side by side:
 #
 # | | results | paired by | switch for one call a turn |
 # |---|---|---|---|
@@ -867,7 +849,7 @@ for message in converted["messages"]:
 # %% [markdown]
 # ### What splitting the turn costs
 #
-# Code that comes from Chat Completions sends one *user* message for each result. **Guess:** 400, or accepted?
+# Code ported from Chat Completions often sends one *user* message for each result. Is that a 400, or accepted?
 
 # %%
 one_each = [
@@ -881,10 +863,10 @@ print(split.client().messages.create(**{**request, "messages": one_each}).stop_r
 split.report()
 
 # %% [markdown]
-# The mock takes it and complains in its report. What the real API does is not certain. By the documentation, user turns in a
-# row are combined, and splitting is wrong for another reason: it teaches the model to stop calling in parallel. What *that*
-# costs you saw above, with the five cities. Users report a 400 as well, mostly through servers that stand between and pass
-# requests on. One turn is right in every case.
+# The mock takes it and complains in its report. What the real API does is not certain. According to the documentation,
+# consecutive user turns are combined, and splitting is wrong for another reason: it teaches the model to stop calling
+# in parallel. You saw above, with the five cities, what *that* costs. Users also report a 400, mostly through proxies.
+# One turn is right in every case.
 
 # %% tags=["quiz"]
 quiz("05.8")
@@ -894,9 +876,9 @@ quiz("05.8")
 #
 # | you see | look at |
 # |---|---|
-# | answers that are right, about the wrong thing | Results paired by place. Does every output keep its call's id? |
+# | answers that are right, about the wrong thing | Results paired by position. Does every output keep its call's id? |
 # | 400 `tool_use ids were found without tool_result blocks` | One call of several is unanswered: it failed, timed out, or was sent later. |
-# | "done", and the change is not there | Two writes at once: is a writing tool marked as a read? |
+# | "done", but the change is missing | Two writes at once: is a writing tool marked as a read? |
 # | paid twice | Check and act in two steps, or two runs. Lock or key, where the data is. |
 # | 429 from your own tools | The limit is above the quota, or each turn has its own. |
 # | the model never calls in parallel | Are results split over messages? Is `disable_parallel_tool_use` on? |
@@ -908,7 +890,7 @@ quiz("05.8")
 # ## The same on the live API
 #
 # If live is switched on, a real model is asked about the two cities, and the weather service is as slow for Hangzhou as
-# before. Does it call in parallel? Is each city told its own weather?
+# before. Does it call in parallel? Does each city get its own weather?
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -932,33 +914,33 @@ print(run.text)
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 05](../exercises/05_parallel_calls.ipynb): repair the zip, write a runner in which a write is a barrier, and bring
-# twenty calls past a quota of five.
+# [Exercises 05](../exercises/05_parallel_calls.ipynb): repair the zip, write a runner in which a write is a barrier,
+# and get twenty calls through a quota of five.
 #
 # ## Recap
 #
-# One reply may hold several calls; all their results go back in one user turn, in call order. A result is paired with its
-# call by id, so an output never travels without it. Equal calls run in `ceil(N / limit)` rounds, and the limit is set by whoever
-# stands behind the tool. A failure is one result among others. Together run only calls that read, are independent, share
-# nothing, and have the quota; what is shared is guarded where it lives, by a lock or a key. A call that needs another's
-# answer does not belong into the same turn, and its tool refuses what was made up.
+# One reply may hold several calls; all their results go back in one user turn, in call order. A result is paired with
+# its call by id, so keep each output with its id. Equal calls run in `ceil(N / limit)` rounds, and the service that the
+# tool asks sets the limit. A failure is one result among others. Run calls together only if they read, are independent,
+# share nothing, and stay within the quota; protect shared data where it is stored, with a lock or a key. A call that
+# needs another's answer does not belong in the same turn, and its tool refuses a made-up value.
 #
 # New words: *parallel calls*, *pairing*, *round*, *limit*, *quota*, *settle*, *lost update*, *check, then act*, *barrier*, *lock*,
 # *idempotency key*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **When may calls run in parallel?** When all of them only read, none needs another's answer, they share nothing that one
-# > could disturb, and the service behind has room: then together, up to a limit. Otherwise in order. Results are paired by
-# > id and never by who finished first; a failure becomes one error result, and the others stay. Here all results go back in
-# > one user turn; with Chat Completions each is a message of its own.
+# > **When may calls run in parallel?** When all of them only read, none needs another's answer, they share nothing that
+# > one could change for another, and the service has capacity: then together, up to a limit. Otherwise in order.
+# > Results are paired by id and never by who finished first; a failure becomes one error result, and the others stay.
+# > Here all results go back in one user turn; with Chat Completions each is a separate message.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"Everything but writes."* Nearly. Two reads can depend on each other, share a browser tab, or overload a service of five
-#   places. And it says nothing about pairing, where the silent bug is.
+# - *"Everything but writes."* Nearly. Two reads can depend on each other, share a browser tab, or overload a service
+#   that takes five requests. And it says nothing about pairing, where the silent bug is.
 # - *"Just use `gather`."* At the first failure the good results are gone, and the rest goes on unseen or is cancelled. And
 #   `as_completed` with `zip` swaps your cities.
 #
-# Next a person joins the loop ([lesson 06](06_human_in_the_loop.ipynb)): what cannot be undone waits until somebody has said
-# yes.
+# Next a person joins the loop ([lesson 06](06_human_in_the_loop.ipynb)): calls that cannot be undone wait until
+# somebody says yes.

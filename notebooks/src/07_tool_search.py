@@ -6,14 +6,14 @@
 #
 # After this lesson you can
 #
-# - **measure** what each further tool costs, in tokens and in wrong picks,
+# - **measure** what each additional tool costs, in tokens and in wrong picks,
 # - **choose** between trimming, grouping and searching,
 # - **read** and write tool search on the wire, on the server's side and on yours,
-# - **count** the failures of a search apart, and mend the right one,
+# - **count** the different failures of a search separately, and fix the right one,
 # - **write** descriptions that are found by the words people use,
 # - **keep** the prompt cache while the list of tools changes.
 #
-# About 115 minutes, best in three sittings: two good places to stop are marked. Lessons 01 and 02 are enough beforehand.
+# About 115 minutes, best in three sittings: two good places to stop are marked. You need lessons 01 and 02.
 
 # %% tags=["setup"]
 import json
@@ -32,8 +32,8 @@ quiz("07.recall")
 # %% [markdown]
 # ## One request, and 428 neighbours
 #
-# The shop has grown. Its assistant now serves the whole company: the desk, but also code, chat, mail, monitoring, people
-# and more. Each service brought its tools along. (Services and tools are the course's own, written for this lesson.)
+# The shop has grown. Its assistant now serves the whole company: the desk, but also code, chat, mail, monitoring,
+# people and more. Each service added its own tools. (Services and tools were written for this lesson.)
 
 # %%
 tools = sorted(catalogue(), key=lambda tool: tool["name"])
@@ -42,14 +42,14 @@ print(len(tools), "tools of", len(services()), "services:", ", ".join(services()
 
 # %% [markdown]
 # An engineer writes a sentence. This helper says which tools the simulated model calls for it, given a list of
-# definitions. First the right tool alone, then all of them. **Guess** before you run it: does the second line differ?
+# definitions. First the right tool alone, then all of them. Does the second line differ?
 
 
 # %%
 def picks(sentence, tools):
     """The names of the tools that the simulated model calls for a sentence."""
-    request = {"messages": [{"role": "user", "content": sentence}], "tools": tools}
-    reply = Simulated().reply(request)
+    prompt = {"messages": [{"role": "user", "content": sentence}], "tools": tools}
+    reply = Simulated().reply(prompt)
     return {block["name"] for block in reply.content if block["type"] == "tool_use"}
 
 
@@ -58,36 +58,36 @@ print("alone:", picks(BACKUP, [by_name["deploy_backup_database"]]))
 print("among all:", picks(BACKUP, tools))
 
 # %% [markdown]
-# No backup is made. The backups are *listed*, which looks busy and protects nothing. Same sentence, same right tool, same
-# model. Why? `explain` names the three nearest tools, with a relevance from 0 to 1 (lesson 02). Two of the three belong to
-# the desk; without them there is room for the right one.
+# No backup is made. The backups are only *listed*. Same sentence, same right tool, same model. Why? `explain` names the
+# three nearest tools, with a relevance from 0 to 1 (lesson 02). Two of the three are desk tools; we leave them out to
+# see the right one.
 
 # %%
 fewer = [tool for tool in tools if tool["name"] not in ("query_order", "search_orders")]
-backup_request = {"messages": [{"role": "user", "content": BACKUP}], "tools": fewer}
-for line in Simulated().explain(backup_request).split("\n"):
+backup_prompt = {"messages": [{"role": "user", "content": BACKUP}], "tools": fewer}
+for line in Simulated().explain(backup_prompt).split("\n"):
     if "_backup" in line:
         print(line)
 for name in ("deploy_backup_database", "deploy_list_backups"):
     print(f"\n{name}: {by_name[name]['description']}")
 
 # %% [markdown]
-# The right tool *explains* a little more of the sentence, but a larger part of the rival "is mentioned", and that decides.
-# Both names hold "backup". Beside it the rival has "list", a word of so many tools that it hardly counts. The right one has
-# "database", which is rare, and the sentence does not say it. **Guess:** what if it did?
+# The right tool *explains* a little more of the sentence, but a larger part of the rival "is mentioned", and that
+# decides. Both names contain "backup". The rival's other word is "list", so common that it hardly counts. The right
+# one's is "database", which is rare, and the sentence does not say it. What if it did?
 
 # %%
 print(picks("Before we try anything, make a backup of the orders database.", tools))
 
 # %% [markdown]
-# So the right tool is well described, and still one word short of a rival. Alone that did no harm. It took a rival to make
-# it a fault. (A language model weighs more than words. The kind of fault is the same: two tools that are near each other.)
+# So the right tool is well described, but one word short of a rival. Without the rival that did no harm. (A language
+# model considers more than words, but the kind of fault is the same: two similar tools.)
 #
 # ## The experiment: the same requests, more and more tools
 #
-# One sentence proves little. The catalogue has 160 English requests, each with the tools that are right (`gold`). We keep
-# those that the model can do *with the right tools alone*, and take every second one, to be quick. So whatever goes wrong
-# later, the other tools have done it.
+# One sentence proves little. The catalogue has 160 English requests, each with the tools that are right (`gold`). We
+# keep those that the model can do *with only the right tools*, and take every second one, to be quick. So whatever goes
+# wrong later is due to the other tools.
 
 
 # %% tags=["item-07.1"]
@@ -103,8 +103,8 @@ sample = able[::2]
 print(len(english), "requests,", len(able), "can be done at all,", len(sample), "in the sample")
 
 # %% [markdown]
-# Now the tools. For each request: the right ones, and as many others as it takes, drawn by chance. The larger set always
-# holds the smaller one.
+# Now the tools. For each request: the right ones, and as many others as needed, drawn at random. The larger set always
+# contains the smaller one.
 
 
 # %%
@@ -133,8 +133,7 @@ def tokens(tools):
 # %% [markdown]
 # **Guess:** with 6 tools it will be nearly all right. With 60? With all 429? And is it a straight line?
 #
-# 47 requests are a small sample. `wilson` says between which shares the truth lies, for many more requests of this kind,
-# 19 times out of 20 (lesson 10).
+# 47 requests are a small sample. `wilson` gives the interval in which the true share lies, 95 times in 100 (lesson 10).
 
 # %%
 SIZES = (6, 12, 30, 60, 120, 240, 429)
@@ -147,10 +146,16 @@ for number in SIZES:
     share, cost = everything[number]
     print(f"{number:3} tools: {share:4.0%} right (simulated; {low:.0%} to {high:.0%}), {cost:6,} tokens")
 
+# %%
+from course_kit.classroom.plots import plot_growth
+
+show(plot_growth({"all in the prompt": everything}))
+
 # %% [markdown]
-# The intervals are wide, and neighbours overlap. So do not read the single steps. But these are the *same* requests each
-# time, and one can ask of each: was it right with 6 tools, and with 429? `sign_test` says how often a coin would split
-# those that changed at least as unevenly.
+# (The axis doubles at each step, so the straight growth of the tokens looks bent.) The intervals are wide, and
+# neighbours overlap. So do not read the single steps. But these are the *same* requests each time, so we can ask for
+# each: was it right with 6 tools, and with 429? `sign_test` says how often tossing a coin would split the changed ones
+# at least as unevenly.
 
 
 # %%
@@ -164,19 +169,20 @@ def changed(before, after):
 print("6 tools, then 429:", changed(outcomes[6], outcomes[429]))
 
 # %% [markdown]
-# Two costs. The tokens grow in a line, and are paid on *every* turn. The right picks fall: no request gained by the crowd,
-# and chance does not explain that. Where they fall fastest, 47 requests cannot say.
+# There are two costs. The tokens grow in a straight line, and are paid on *every* turn. The right picks fall: no
+# request gained from more tools, and chance does not explain that. 47 requests are too few to say where they fall
+# fastest.
 #
 # The vendor's figures, for real models: some 55,000 tokens for a typical set-up of five servers (GitHub, Slack, Sentry,
-# Grafana, Splunk), and picks that get worse beyond 30 to 50 tools. Both stand in Anthropic's documentation of the tool
-# search tool (read in November 2026); the first one also in its engineering post of 24 November 2025. Their shape is
-# ours. Their numbers need not be: a language model does not compare words.
+# Grafana, Splunk), and picks that get worse beyond 30 to 50 tools. Both are in Anthropic's documentation of the tool
+# search tool (read in November 2026); the first also in its engineering post of 24 November 2025. Our curve has the
+# same shape. The numbers may differ: a language model does not compare words.
 
 # %% [markdown]
 # ### Is it the number?
 #
-# If the mere number did it, any 23 other tools would hurt alike. Try it: 24 tools in all, the others once from the same
-# service as the right one, once from elsewhere. **Guess** which is worse.
+# If it were only the number, any 23 other tools would do the same harm. Try it: 24 tools in all, the others once from
+# the same service as the right one, once from other services. **Guess** which is worse.
 
 # %%
 service_of = {tool["name"]: service for service in services() for tool in catalogue(service=service)}
@@ -199,15 +205,15 @@ for label, outcome in (("from elsewhere", strangers), ("near neighbours", rivals
 print("elsewhere, then near:", changed(strangers, rivals))
 
 # %% [markdown]
-# The same number of tools, and near ones do more harm: a strong hint, no proof, since chance would do as much one time in
-# thirteen. (Here all 93 requests were asked. With few tools it is quick.)
+# The number of tools is the same, and similar ones do more harm: a hint, not a proof, since chance would do as much one
+# time in thirteen. (Here all 93 requests were asked. With few tools it is quick.)
 #
-# In the simulated model one can also read the rules. Two of them do it: the most relevant tool is called, so each tool is
-# one more that can come out ahead; and a word that many visible tools use counts less, so look-alikes blur each other. No
-# rule says "minus so much per tool".
+# In the simulated model you can also read the rules. Two of them cause it: the most relevant tool is called, so each
+# tool is one more that can win; and a word that many visible tools use counts less, so similar tools are harder to tell
+# apart. No rule subtracts anything per tool.
 #
-# A real model has a second trouble, which the simulated one has not: the task is diluted, because it stands behind
-# thousands of tokens about other things. So take the fall here as one cause out of two.
+# A real model has a second problem that the simulated one does not have: the task is diluted, because it comes after
+# thousands of tokens about other things. So the fall here shows only one cause of two.
 
 # %% tags=["quiz"]
 quiz("07.1")
@@ -215,10 +221,11 @@ quiz("07.1")
 # %% [markdown]
 # ## Three remedies, by rising cost
 #
-# **1. Trim.** Look into your logs: which tools were never called in a month? Take them out. It costs an afternoon.
+# **1. Trim.** Look into your logs: which tools were never called in a month? Take them out. It takes an afternoon.
 #
-# **2. Group.** Nobody needs all tools at once. By *scene* (who is on call needs monitoring, not payroll), by *user* and by
-# *role*. Or by **sub-agents**, each with its own small set. Here is an operations assistant: 60 tools, four groups of 15.
+# **2. Group.** Nobody needs all tools at once. Group by *task* (someone on call needs monitoring, not payroll), by
+# *user* or by *role*. Or by **sub-agents**, each with its own small set. Here is an operations assistant: 60 tools,
+# four groups of 15.
 
 # %% tags=["item-07.2"]
 operations = catalogue(group="operations")
@@ -234,11 +241,11 @@ for label, choose in (
     print(f"{label:21}: {done} of {len(in_operations)} right (simulated)")
 
 # %% [markdown]
-# Good, and cheap: a dictionary of lists. But somebody has to know the group beforehand. Here we cheated, and took it from
-# the answer. In earnest it comes from the page the user is on, from their role, or from a small first question.
+# Good, and cheap: a dictionary of lists. But somebody has to know the group in advance. Here we cheated, and took it
+# from the answer. In practice it comes from the page the user is on, from their role, or from a short first question.
 #
-# Groups are more than tidiness. They are a **security boundary**. Browsing is read-only; administration is a session of its
-# own; who debugs gets no production tools. A tool that is not in the list is not there to be talked into:
+# Groups are also a **security boundary**. Browsing is read-only; administration gets a separate session; someone who
+# debugs gets no production tools. A tool that is not in the list cannot be called by trickery:
 
 # %%
 RESTART = "Restart the checkout service."
@@ -248,8 +255,8 @@ print("debugging session:", picks(RESTART, catalogue(group="monitoring")))
 # %% [markdown]
 # (Your loop still checks names and rights. Lesson 06: a stranger's text in a result can ask for anything.)
 #
-# **3. Search.** When the sets are too many to foresee, let the model look for tools itself. This is the dearest of the
-# three: a further step in front of every task, and a new way to fail. It is what the rest of this lesson is about.
+# **3. Search.** When there are too many possible sets, let the model look for tools itself. This is the most expensive
+# of the three: an additional step before every task, and a new way to fail. The rest of this lesson is about it.
 
 # %% tags=["quiz"]
 quiz("07.2")
@@ -257,8 +264,8 @@ quiz("07.2")
 # %% [markdown]
 # ## Search on the wire
 #
-# You send **every** definition, as always. But all except a few carry `defer_loading: true`: the model does not see them.
-# Beside them stands a search tool, which the *server* runs. No beta header is needed (November 2026). There are two:
+# You send **every** definition, as always. But all except a few carry `defer_loading: true`: the model does not see
+# them. With them goes a search tool, which the *server* runs. No beta header is needed (November 2026). There are two:
 # `…_bm25` takes a query in words, `…_regex` a pattern.
 
 # %% tags=["item-07.3"]
@@ -270,13 +277,12 @@ for block in reply.content:
     print(json.dumps(block.to_dict()))
 
 # %% [markdown]
-# Three blocks in one reply. `server_tool_use`: the model asks. `tool_search_tool_result`: the server has answered already,
-# with **references**, not definitions; five by default, and the model may ask for more by `limit`. Then an ordinary
-# `tool_use`, which is yours. Look at the ids: `srvtoolu_…` is the server's business, `toolu_…` yours. (`caller` says who made
-# the call: `direct` is the model itself.)
+# Three blocks in one reply. `server_tool_use`: the model asks. `tool_search_tool_result`: the server has answered
+# already, with **references**, not definitions; five by default, and the model may ask for more with `limit`. Then an
+# ordinary `tool_use`, which is for you. Look at the ids: `srvtoolu_…` is for the server, `toolu_…` for you.
 #
-# The simulated model searches with the whole request. A real one writes a query of its own, mostly a few words: good ones
-# find more than our figures will show, bad ones less.
+# The simulated model searches with the whole request. A real one writes its own query, mostly a few words: good queries
+# find more than our figures show, bad ones less.
 #
 # What did the model read, in tokens, and what would all 429 have cost?
 
@@ -284,11 +290,11 @@ for block in reply.content:
 print("searched:", reply.usage.input_tokens, "| all in the prompt:", tokens(tools))
 
 # %% [markdown]
-# The search itself is not billed apart. The definitions that it brought in are input tokens like any others. (Two prompts
-# were read for this reply, before and after the search; `usage` adds them up in the mock.)
+# The search itself is not billed separately. The definitions that it brought in are input tokens like any others. (Two
+# prompts were read for this reply, before and after the search; `usage` adds them up in the mock.)
 #
-# Go on as always: the assistant's turn back **unchanged**, search blocks included, and a result for the `toolu_` id alone.
-# **Guess:** a second parcel is asked for. Does the model search again?
+# Go on as always: send the assistant's turn back **unchanged**, search blocks included, and a result only for the
+# `toolu_` id. **Guess:** a second parcel is asked for. Does the model search again?
 
 # %%
 wanted = next(block for block in reply.content if block.type == "tool_use")
@@ -304,13 +310,13 @@ again = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEAR
 print([block.type for block in again.content], again.content[-1].name)
 
 # %% [markdown]
-# No. What was found once stays usable: its reference stands in the conversation. Cut the search out of the history, and the
-# tool is hidden again.
+# No. What was found once stays usable: its reference is in the conversation. If you remove the search from the history,
+# the tool is hidden again.
 #
 # ### Three lists that are refused
 #
-# At least one tool must be visible, and the search tool can never be deferred. The third refusal belongs to the cache, of
-# which more below.
+# At least one tool must be visible, and the search tool can never be deferred. The third refusal is about the cache;
+# more below.
 
 # %%
 import anthropic
@@ -345,19 +351,19 @@ for pattern in ("parcel|courier", "^track_.*", "zeppelin", "parcel ("):
     print(f"{pattern:15}", names, searched_for.get("error_code", ""))
 
 # %% [markdown]
-# Nothing found is an empty list, no error. A broken pattern is an error *inside* a reply with status 200: there is no
-# exception to catch, so look for `error_code` when you read your logs.
+# Nothing found is an empty list, not an error. A broken pattern is an error *inside* a reply with status 200: there is
+# no exception to catch, so look for `error_code` when you read your logs.
 #
-# Tools that the server runs bring along one more `stop_reason` (promised in lesson 01). After too many rounds of its own the
+# Tools that the server runs add one more `stop_reason` (mentioned in lesson 01). After too many internal steps the
 # server ends the reply with `pause_turn`. Send the turn back as it is, and it goes on.
 
 # %% [markdown]
 # ### The client-side form
 #
-# You can run the search yourself: by your own index, for one tenant, with your own log. It is an ordinary tool. Its result
-# is a list of `tool_reference` blocks, and nothing else. The definitions stay in `tools`, deferred.
+# You can run the search yourself: with your own index, for one tenant, with your own log. It is an ordinary tool. Its
+# result is a list of `tool_reference` blocks, and nothing else. The definitions stay in `tools`, deferred.
 #
-# `ToolIndex` is the kit's search over definitions; more of it later. `replace` copies a tool with one field changed.
+# `ToolIndex` is the kit's search over definitions; more about it later. `replace` copies a tool with one field changed.
 
 # %%
 from dataclasses import replace
@@ -382,37 +388,9 @@ for turn in run.messages[1:]:
         print(f"{turn['role']:9} {block['type']:11}", str(shown)[:110])
 
 # %% [markdown]
-# The same loop as ever: first a call of `find_tools`, then one of a tool that nobody could see before. A reference to a name
-# that is not in `tools` is a 400, and that is checked over the whole history: do not drop a tool which an old result names.
-#
-# ### The other provider
-#
-# OpenAI's Responses (gpt-5.4 and later) know the same idea. The tool is `tool_search`; functions may stand in a
-# `namespace`; `defer_loading` stands on each function. Its output holds whole *definitions* where the Messages API has
-# references.
-
-# %%
-functions = [
-    {
-        "type": "function",
-        "name": one["name"],
-        "description": one["description"],
-        "parameters": one["input_schema"],
-        "defer_loading": True,
-        "allowed_callers": ["direct"],
-    }
-    for one in catalogue(service="desk")
-]
-desk_group = {"type": "namespace", "name": "desk", "description": "The shop's service desk.", "tools": functions}
-responses = MockProvider().openai_client().responses
-from_openai = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
-for item in from_openai.output:
-    print(item.type, list(item.to_dict()))
-
-# %% [markdown]
-# `allowed_callers` says who may call a function: `direct` is the model itself, in its reply; `programmatic` is code that the
-# model has written and the provider runs. This course keeps to `direct`. Pages that write `deferLoading`, or `DIRECT`, are
-# older or about another layer.
+# It is the same loop: first a call of `find_tools`, then a call of a tool that the model could not see before. A
+# reference to a name that is not in `tools` is a 400, and this is checked over the whole history: do not drop a tool
+# that an old result names.
 #
 # **What stays always on?** The search itself, of course. And a way out: an `ask_user` or a `list_capabilities`, so that
 # the model has something better to do than guess when a search finds nothing.
@@ -423,7 +401,7 @@ quiz("07.3")
 # %% [markdown]
 # ## The experiment again, with search
 #
-# The same requests, the same sets of tools, but all deferred. This helper asks one of them.
+# The same requests, the same sets of tools, but all deferred. This helper sends one of them.
 
 
 # %%
@@ -435,7 +413,7 @@ def ask(request, tools, always=(), through=client):
 
 
 # %% [markdown]
-# And this one names how it ended, of five endings. Read it slowly: it is how you will count in your own logs.
+# And this one says which of five endings it had. Read it slowly: this is how you will count in your own logs.
 
 
 # %%
@@ -454,11 +432,9 @@ def ending(request, reply):
 
 
 # %% [markdown]
-# **Guess** both: will it be as right as with 6 tools again? And how will the tokens grow?
+# **Guess** both: will accuracy be back to that of 6 tools? And how will the tokens grow?
 
 # %%
-from course_kit.classroom.plots import plot_growth
-
 searched = {}
 for number in (6, 60, 429):
     answered = [(request, ask(request, crowd(request, number))) for request in sample]
@@ -466,13 +442,12 @@ for number in (6, 60, 429):
     searched[number] = (share, sum(reply.usage.input_tokens for _, reply in answered) / len(sample))
     print(f"{number:3} tools: {share:4.0%} right (simulated), {searched[number][1]:6,.0f} tokens")
 
-all_deferred = answered  # of the last round: all 429
+all_deferred = answered  # from the last pass: all 429
 show(plot_growth({"all in the prompt": everything, "searched": searched}))
 
 # %% [markdown]
-# The tokens hardly grow: over all 429 tools a request costs about a fortieth. That gain is arithmetic. (The axis doubles from
-# step to step, so that the straight growth looks bent.) The right picks come back only in part: the five that the search
-# brings are the *nearest* rivals.
+# The tokens hardly grow: over all 429 tools a request costs about a fortieth of what it did. The right picks recover
+# only in part: the five that the search brings are the *nearest* rivals.
 #
 # How sure is the gain in picks? Compare all 93 one by one. To be quick we search with `ToolIndex`, as the mock's server does.
 
@@ -486,24 +461,24 @@ for request in able:
 print("all in the prompt, then search:", changed(with_all, with_search))
 
 # %% [markdown]
-# Most requests end the same either way. Those that differ stand 9 to 2 for the search: suggestive, not proven, since chance
-# alone splits eleven so unevenly one time in fifteen. And it is far from a cure. The tokens are the sure gain.
+# Most requests end the same either way. Those that differ are 9 to 2 for the search: suggestive, but not proven, since
+# chance alone splits eleven so unevenly one time in fifteen. And it is far from a cure. The sure gain is in tokens.
 #
-# For real models the vendor reports the same direction: 79.5 to 88.1 % with Opus 4.5, 49 to 74 % with Opus 4, on its
-# own tests with large sets of tools (engineering post of 24 November 2025; we have not checked them). They have more to
-# gain: for them the search also ends the dilution.
+# For real models the vendor reports the same direction: 79.5 to 88.1% with Opus 4.5, 49 to 74% with Opus 4, on its
+# own tests with large sets of tools (engineering post of 24 November 2025; we have not checked them). Real models have
+# more to gain: for them the search also ends the dilution.
 #
 # **A good place to stop for today.** Exercise 7.2 of the [exercises](../exercises/07_tool_search.ipynb) needs no more than
 # this.
 
 # %% [markdown]
-# ## Two failures to count apart
+# ## Two failures to count separately
 #
-# "It used the wrong tool" hides two failures, with two remedies. So count how it ended, over all 429 tools, in three set-ups:
-# everything deferred (the replies from above); all 31 tools of the desk always on; and the five tools always on that the
-# *other* half of the requests asks for most.
+# "It used the wrong tool" hides several failures, each with its own remedy. So count the endings, over all 429 tools,
+# in three set-ups: everything deferred (the replies from above); all 31 tools of the desk always on; and always on only
+# the five tools that the *other* half of the requests asks for most.
 #
-# The second is a bad one on purpose. **Guess** how many requests of the sample are for the desk, and what the others will do.
+# The second is a bad one on purpose. How many requests of the sample are for the desk, and what will the others do?
 
 # %% tags=["item-07.7"]
 from collections import Counter
@@ -522,18 +497,19 @@ for_desk = sum(request.gold[0] in desk_names for request in sample)
 print("for the desk:", for_desk, "of", len(sample), "|", sorted(five_names))
 
 # %% [markdown]
-# One service always on, and nearly all requests about the other twelve: so much can a wrong set cost. Five tools cost
-# searches, too: this catalogue asks for almost every tool once, so "asked for most" is chance. (Where a few tools make up
-# half of all calls, it may be otherwise; that is not tried here.)
+# One service is always on, and nearly all requests are about the other twelve: that is what a wrong set can cost. Five
+# tools cost searches, too: this catalogue asks for almost every tool once, so "asked for most" is chance. (Where a few
+# tools make up half of all calls, this may differ; we did not try it.)
 #
-# **It did not search when it should.** Something it saw half fitted. Every tool that is always on is a reason not to
-# search. Remedy: few of them, with clear boundaries, and a line in the system prompt that says what can be searched for.
+# **It did not search when it should have.** Something it saw half fitted. Every tool that is always on is a reason not
+# to search. Remedy: few of them, with clear boundaries, and a line in the system prompt that says what can be searched
+# for.
 #
 # **It searched and took the wrong tool.** Either the right one was not among the five (*not found*: the index) or it was,
 # and another one was taken (*took another*: the descriptions).
 
 # %% [markdown]
-# The third ending, **found but no call**, has a cause of its own. Read what the model said instead:
+# The third ending, **found but no call**, has another cause. Read what the model said instead:
 
 # %%
 for request, reply in all_deferred:
@@ -541,34 +517,40 @@ for request, reply in all_deferred:
         print(request.gold, "|", request.query, "|", reply.content[-1].text)
 
 # %% [markdown]
-# It did not recognise what it had in hand: the sentence says too little of what the description says ("returned to her
-# card" is a refund). Remedy: the users' words in the description. Other times an input is missing; then it should ask.
+# It did not recognise the tool it had found: the sentence shares too few words with the description ("returned to her
+# card" is a refund). Remedy: the users' words in the description. In other cases an input is missing; then it should
+# ask.
 #
-# Our backup is of the kind *took another*. So mend the rival's description, by a boundary (lesson 02). **Guess:** does it
-# help with the search? With all 429 in the prompt?
+# Our backup request is of the kind *took another*. So improve the rival's description with a boundary (lesson 02).
+# **Guess:** does it help with the search? And with all 429 in the prompt?
 
 # %%
 story = next(request for request in sample if request.query == BACKUP)
 bounded = by_name["deploy_list_backups"]["description"] + " Not for making a backup (use deploy_backup_database)."
-mended = [{**one, "description": bounded} if one["name"] == "deploy_list_backups" else one for one in tools]
-print("before:", ending(story, ask(story, tools)), "| after:", ending(story, ask(story, mended)))
-print("all in the prompt:", picks(BACKUP, mended))
-for sentence in ("Which backups of orders do we have?", "Show me the latest backup of orders."):
-    print(sentence, picks(sentence, mended))
+improved = [{**one, "description": bounded} if one["name"] == "deploy_list_backups" else one for one in tools]
+print("searched, before:", ending(story, ask(story, tools)), "| after:", ending(story, ask(story, improved)))
+print("all in the prompt, after:", picks(BACKUP, improved))
 
 # %% [markdown]
-# The search leaves five to tell apart, and among five one boundary is enough. Among 429 it is not. And nothing broke: who
-# asks for the list still gets it. (Two sentences prove little; measure with more, lesson 02.)
+# The search leaves five to choose from, and among five one boundary is enough. Among 429 it is not. Did it break
+# anything? Two users who do want the list:
+
+# %%
+for sentence in ("Which backups of orders do we have?", "Show me the latest backup of orders."):
+    print(sentence, picks(sentence, improved))
+
+# %% [markdown]
+# They still get it. (Two sentences prove little; measure with more, lesson 02.)
 
 # %% tags=["quiz"]
 quiz("07.7")
 
 # %% [markdown]
-# ## The description is the index
+# ## The search reads the description
 #
-# The search reads names, descriptions, input names and the inputs' descriptions. There is nothing else to find a tool by.
-# Each tool of the catalogue has two descriptions: a terse one, written by engineers for each other, and one in the words of
-# those who ask. Two examples:
+# It reads names, descriptions, input names and the inputs' descriptions. Nothing else can find a tool. Each tool of the
+# catalogue has two descriptions: a terse one, written by engineers for each other, and one in the words of the people
+# who ask. Two examples:
 
 # %% tags=["item-07.4"]
 terse_by_name = {tool["name"]: tool for tool in catalogue("terse")}
@@ -578,9 +560,9 @@ for name in ("deploy_set_traffic_split", "chat_create_channel"):
     print("  better:", by_name[name]["description"])
 
 # %% [markdown]
-# **recall@5** is the share of requests with a right tool among the first five found. It measures the search alone: no model
-# takes part. `ToolIndex` is the course's search; `method="bm25"` ranks by words, and rare words count more. **Guess** how
-# much the better descriptions bring, over all 160 requests.
+# **recall@5** is the share of requests with a right tool among the first five found. It measures only the search: no
+# model takes part. `ToolIndex` is the course's search; `method="bm25"` ranks by words, and rare words count more.
+# How much do the better descriptions bring, over all 160 requests?
 
 
 # %%
@@ -599,8 +581,8 @@ for kind in ("named", "indirect"):
 print(f"all 160   terse {recall(terse, english):.0%}  better {recall(better, english):.0%}")
 
 # %% [markdown]
-# "Named" requests hold a word of the right tool's name; "indirect" ones none. The gain is largest for the latter, since
-# there the name cannot help. Same tools, same search, other sentences. (Measured, not simulated.)
+# "Named" requests contain a word of the right tool's name; "indirect" ones do not. The gain is largest for the latter,
+# since there the name cannot help. Same tools, same search, different sentences. (Measured, not simulated.)
 #
 # What does *one* sentence do? Somebody says "open an issue", and `code_create_issue` is not found: its description lacks
 # "open". We add the words, and then try sentences that we did not look at:
@@ -618,8 +600,9 @@ for sentence in (
     print(*("found " if "code_create_issue" in names else "missed" for names in places), sentence)
 
 # %% [markdown]
-# The first line proves nothing: its words were copied into the description. The next two count. The last shows the limit
-# of words: it shares none. Collect sentences from your logs, write their words into the description, and measure on others.
+# The first line proves nothing: its words were copied into the description. The next two count. The last shows the
+# limit of words: it shares none with the description. Collect sentences from your logs, write their words into the
+# description, and measure on others.
 
 # %% tags=["quiz"]
 quiz("07.4")
@@ -630,9 +613,10 @@ quiz("07.4")
 # - **regex**: exact, explainable, and only as good as the pattern.
 # - **BM25**: words, cut and weighed. `orders` and `order` are one word (*stemming*), "the" and "please" are none (*stop
 #   words*). No model, no network.
-# - **embeddings**: a model turns each text into numbers; near numbers, near meaning. Works across languages.
-# - **fused**: several rankings joined by *reciprocal rank*. In each a tool gets `1 / (10 + place)` points (times a weight):
-#   the first place brings a little more than the second, and ten times as much as the hundredth. The sum decides.
+# - **embeddings**: a model turns each text into numbers; near numbers, near meaning. This works across languages.
+# - **fused**: several rankings joined by *reciprocal rank*. In each a tool gets `1 / (10 + place)` points (times a
+#   weight): the first place gives a little more than the second, and ten times as much as the hundredth. The sum
+#   decides.
 #
 # Every hit of `ToolIndex` says why it was found:
 
@@ -641,8 +625,8 @@ for hit in better.search("give the new version to five percent of the people", l
     print(f"{hit.tool_name:25} {hit.because}")
 
 # %% [markdown]
-# Keep `because` in your log. When somebody asks in March why the assistant listed backups in January, it is the only
-# witness.
+# Keep `because` in your log. When somebody asks in March why the assistant listed backups in January, it is your only
+# evidence.
 #
 # Which way is best? The course's benchmark ran them all over this catalogue (2026-11-30). Here are recall@5 and the
 # milliseconds of a query, from its file. (Embeddings need an extra, `course-kit[embeddings]`.)
@@ -666,10 +650,10 @@ MEASURED = {
 }
 
 # %% [markdown]
-# "Regex, the query's words": no model wrote a pattern in the benchmark, so the query's words were joined by `|`. A model
-# would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. The weights were
-# chosen on another catalogue, a public one. (Chosen on half of its requests and counted on the other half, they find as much
-# there: the file says so under "held out".) **Guess** from the table which way wins, and for whom.
+# "Regex, the query's words": no model wrote a pattern in the benchmark, so the query's words were joined by `|`. A
+# model would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. The
+# weights were chosen on another, public catalogue. (When chosen on half of its requests and tested on the other half,
+# they do as well: see "held out" in the file.) Which way wins, and for whom?
 
 # %%
 from course_kit.classroom.plots import plot_recall
@@ -683,20 +667,23 @@ picture = {
     for way in ways
 }
 show(plot_recall(picture, title="Is the right tool among the five found?"))
-print("BM25 here and now:", round(recall(better, english), 3))
+found = recall(better, english)
+low, high = wilson(round(found * len(english)), len(english))
+print(f"BM25 here and now: {found:.3f}; over {len(english)} requests {low:.0%} to {high:.0%}")
 
 # %% [markdown]
-# In English, words do most of the work. The embedding alone is worse than BM25; fused with it, it helps a little. Mind the
-# intervals: over 160 requests they are some six points either way, so BM25 and the two fused ones are not told apart. In
-# Chinese over English descriptions (20 requests), words have nothing to hold on to, and meaning is all there is.
+# In English, words do most of the work. The embedding alone is worse than BM25; fused with it, it helps a little. Mind
+# the intervals: over 160 requests they are about six points either way, so BM25 and the two fused methods cannot be
+# told apart. With Chinese requests over English descriptions (20 requests), words do not match, and only meaning helps.
 #
-# So begin with BM25, which costs nothing. Add meaning when your users' words, or their languages, are far from yours. All
-# of it takes under ten milliseconds for these 429 tools, while a model takes seconds: time does not decide here.
+# So begin with BM25, which costs nothing. Add embeddings when your users' words, or their languages, are far from
+# yours. All methods take under ten milliseconds for these 429 tools, while a model takes seconds: time does not matter
+# here.
 
 # %% [markdown]
 # ### Play: the search box
 #
-# Type as a user would. Change the way to search. Take a request of the catalogue, and see whether its tool is found.
+# Type as a user would. Change the way to search. Take a request from the catalogue, and see whether its tool is found.
 # (Without a mouse: `box.search("…", "fused")` and `box.compare("…")`.)
 
 # %%
@@ -707,13 +694,13 @@ box = search_box(tools, "The courier said Tuesday. It is Thursday now and my doo
 box
 
 # %% [markdown]
-# A miss: the tool that is meant, `track_parcel`, is not among the five. To find out why, ask two questions. Which words of
-# the request does it have? And how many tools have each of them?
+# A miss: the tool that was meant, `track_parcel`, is not among the five. To find out why, ask two questions. Which
+# words of the request does it have? And how many tools have each of them?
 
 
 # %%
 def shared(query, name):
-    """Where a request's words stand in one tool; empty if it shares none."""
+    """In which parts of a tool a request's words are; empty if it shares none."""
     hits = ToolIndex([by_name[name]]).search(query)
     return hits[0].because if hits else ""
 
@@ -727,16 +714,17 @@ print(shared("The courier said Tuesday. It is Thursday now and my doorstep is em
 print({word: spread(word) for word in ("courier", "empty", "doorstep", "parcel")})
 
 # %% [markdown]
-# "Empty" is all they share, and so many tools say it ("no match is an empty list") that it tells nothing. Three causes have
-# a name here:
+# "Empty" is all they share, and so many tools say it ("no match is an empty list") that it means nothing. We name three
+# causes:
 #
 # - **no shared word**: the tool shares no word with the request,
-# - **common words only**: what it shares stands in 40 tools or more,
-# - **rival has more**: it shares a rarer word, but those ahead have more of the words, or have them in their name.
+# - **common words only**: what it shares is in 40 tools or more,
+# - **rival has more**: it shares a rarer word, but the tools ranked above have more of the words, or have them in their
+#   name.
 #
 # Look for one of each in the box. Exercise 7.3 asks for them.
 #
-# **A second good place to stop**, behind this question. Exercises 7.1 and 7.3 need no more than this.
+# **A second good place to stop**, after the next question. Exercises 7.1 and 7.3 need no more than this.
 
 # %% tags=["quiz"]
 quiz("07.5")
@@ -745,7 +733,7 @@ quiz("07.5")
 # ## The prompt cache
 #
 # The provider can keep the beginning of a prompt for five minutes (lesson 01). It reads in a fixed order: **tools, then
-# system, then messages**. Whatever changes makes itself and everything behind it new. And the tools come first.
+# system, then messages**. A change makes that part and everything after it new. And the tools come first.
 #
 # The marks (`cache_control`) say up to where the cache should keep. This one is for tools:
 
@@ -759,8 +747,9 @@ def marked(tools):
 
 
 # %% [markdown]
-# A request with three marks. On the last tool: keep the tools. On the system prompt: keep up to there. And one beside
-# `tools`, for the whole request: the API puts it on the last block of the messages, so that the talk is kept, too.
+# A request with three marks. On the last tool: keep the tools. On the system prompt: keep up to there. And one at the
+# top level, for the whole request: the API puts it on the last block of the messages, so that the conversation is kept,
+# too. (The sentences are repeated only to make each part long enough to see it in the figures.)
 
 # %%
 sixty = sorted(operations, key=lambda one: one["name"])
@@ -779,7 +768,7 @@ two_turns = [
 
 # %%
 def second_turn(before, after, *replies):
-    """What the second turn read from the cache, what it read anew, and the mock's report."""
+    """What the second turn read from the cache, what was new, and the mock's report."""
     provider = MockProvider([NOTED, *(replies or ["Nothing new."])])
     create = provider.client().messages.create
     create(**before, messages=two_turns[:1])
@@ -788,8 +777,8 @@ def second_turn(before, after, *replies):
 
 
 # %% [markdown]
-# Eight ways to begin the second turn, all over the 60 tools of operations. **Guess** for each how much of the first prompt
-# is lost: all, part, nothing?
+# Eight ways to begin the second turn, all with the 60 tools of operations. **Guess** for each how much of the first
+# prompt is lost: all, part, nothing?
 
 # %%
 worded = [{**sixty[0], "description": "Another sentence."}, *sixty[1:]]
@@ -809,48 +798,52 @@ CHANGES = {
 }
 
 # %% [markdown]
-# In the picture, "costs" counts tokens of the ordinary price: on this model what is read from the cache costs a tenth (on
-# Opus 5.5 a twentieth), what is written into it for five minutes a quarter more (Anthropic's documentation, November 2026).
+# In the picture, "costs" is in tokens at the ordinary price: on this model a token read from the cache costs a tenth
+# (on Opus 5.5 a twentieth), one written into it for five minutes a quarter more (Anthropic's documentation, November
+# 2026).
 
 # %%
 from course_kit.classroom.plots import plot_cache
 
 second = {label: second_turn(prompt, after)[:2] for label, after in CHANGES.items()}
-for label, (read, anew) in second.items():
-    print(f"changed: {label:22} read from the cache {read:6,}   read anew {anew:6,}")
+for label, (read, new) in second.items():
+    print(f"changed: {label:22} read from the cache {read:6,}   new {new:6,}")
 show(plot_cache(second))
 
 # %% [markdown]
-# Where nothing changed, 125 tokens are new all the same: the model's reply, which is input now, and the new question. A
-# change in the tools loses everything, with one exception here: a new tool at the end leaves the sixty before it, up to
-# their old mark. Do not build on it. The vendor's page says that changed tools lose all, and sorted by name a new one rarely
-# comes last. A new system prompt leaves the tools; another `tool_choice`, or an edited message, leaves tools and system.
+# Where nothing changed, 125 tokens are still new: the model's reply, which is now input, and the new question. A change
+# in the tools loses everything, with one exception here: a new tool at the end keeps the sixty before it, up to their
+# old mark. Do not build on it. The vendor's page says that changed tools lose everything, and in a list sorted by name
+# a new tool rarely comes last. A new system prompt keeps the tools; a different `tool_choice`, or an edited message,
+# keeps tools and system.
 
 # %% [markdown]
-# The dearest change is the one nobody meant: the same tools in another order. Registries are dicts, servers answer in any
-# order, sets have none. The mock says what happened:
+# One of these changes nobody makes on purpose: the same tools in another order. It loses everything, as a new word in a
+# description does. And it happens easily: registries are dicts, servers answer in any order, sets have none. The mock
+# says what happened:
 
 # %%
 print(second_turn(prompt, reordered)[2])
 
 # %% [markdown]
-# And in **time**? The mock waits for nothing, so this is the vendor's word: the first token of the reply came after 11.5
-# seconds without the cache and 2.4 with it, at 100,000 tokens; after 1.6 and 1.1 at 10,000 (announcement of August 2024,
-# Claude 3.5 Sonnet). So a thousand tokens read anew took 0.05 to 0.09 seconds longer. **Guess** what one lost turn costs.
+# And in **time**? The mock does not wait, so these are the vendor's figures: the first token of the reply came after
+# 11.5 seconds without the cache and 2.4 with it, at 100,000 tokens; after 1.6 and 1.1 at 10,000 (announcement of August
+# 2024, Claude 3.5 Sonnet). So a thousand uncached tokens took 0.05 to 0.09 seconds longer. What does one lost turn
+# cost?
 
 # %%
 for label, lost in (("this prompt", sum(second["order of the tools"])), ("all 429 tools", tokens(tools))):
     dearer = lost * (1.25 - 0.1)
     least, most = lost / 10_000 * (1.6 - 1.1), lost / 100_000 * (11.5 - 2.4)
-    print(f"{label:13}: {lost:6,} tokens anew cost {dearer:6,.0f} more than kept ones, and {least:.1f} to {most:.1f} s")
+    print(f"{label:13}: {lost:6,} new tokens cost {dearer:6,.0f} more than kept ones, and {least:.1f} to {most:.1f} s")
 
 # %% [markdown]
-# (An estimate with old figures; measure your own by `usage` and a stopwatch.) With a small prompt nobody notices, and that
-# is how it stays in. With many tools it is seconds, on *every* turn.
+# (An estimate from old figures; measure your own with `usage` and a stopwatch.) With a small prompt nobody notices, so
+# the bug stays. With many tools it is seconds, on *every* turn.
 
 # %% [markdown]
-# So: **a fixed order, sorted by name**. The kit's loop sorts. (MCP only *asks* servers to keep their order.) Here the same
-# three tools are registered in two orders; the requests are the same, byte for byte:
+# So: **a fixed order, sorted by name**. The kit's loop sorts. (MCP, the next section, only *asks* servers to keep their
+# order.) Here the same three tools are registered in two orders; the requests are the same, byte for byte:
 
 # %%
 provider = MockProvider(lambda request: "Hello.")
@@ -861,11 +854,11 @@ one_list, other_list = (sent.body["tools"] for sent in provider.requests)
 print(json.dumps(one_list) == json.dumps(other_list), [one["name"] for one in one_list])
 
 # %% [markdown]
-# And **change the set by session, not by turn**. Who picks "the best ten tools" anew for every turn pays for the whole
-# prompt on every turn, and saves less than the cache would have.
+# And **change the set by session, not by turn**. If you pick "the best ten tools" afresh on every turn, you pay for the
+# whole prompt on every turn, and save less than the cache would have.
 #
-# Deferred tools do not stand in the prompt's beginning. What a search finds is added where it was found, at the end. Now 15
-# tools are on and 45 deferred. **Guess** for the second turn: one deferred tool more, and a search; is the first turn lost?
+# Deferred tools are not at the beginning of the prompt. What a search finds is added at the end. Now 15 tools are on
+# and 45 deferred. Does the second turn lose the cached first one, with one more deferred tool, or with a search?
 
 # %%
 always_on = [SEARCH, *marked(sixty[:15])]
@@ -877,17 +870,18 @@ for label, before, replies in (
     ("one deferred tool more", one_less, ["Nothing new."]),
     ("a search", layered, [search("restart a service"), "Found it."]),
 ):
-    read, anew, report = second_turn(before, layered, *replies)
-    print(f"second turn with {label:23} read from the cache {read:6,}   read anew {anew:6,}")
+    read, new, report = second_turn(before, layered, *replies)
+    print(f"second turn with {label:23} read from the cache {read:6,}   new {new:6,}")
 
 # %% [markdown]
 # Neither costs the first turn. The searching turn reads two prompts, before and after the search, and each finds the
-# beginning in the cache: hence about twice as much. Anew are the search and the five definitions that came in. Here the
-# next turn reads these, too; whether the real API keeps them between the two readings, its documentation does not say.
+# beginning in the cache: hence about twice as much. New are the search and the five definitions that came in. Here the
+# next turn can read these from the cache, too; the documentation does not say whether the real API keeps them between
+# the two readings.
 #
-# That is why the third list above was refused: a mark on a deferred tool would mark a place that is not there. Put it on
-# the last tool that is always on. In time: what is kept lives five minutes from its last use, or an hour with
-# `"ttl": "1h"`. A long pause at the approver (lesson 06) loses it as surely as a new order does.
+# That is why the third list above was refused: a mark on a deferred tool would mark a place that does not exist. Put it
+# on the last tool that is always on. As for time: a cache entry lives five minutes from its last use, or an hour with
+# `"ttl": "1h"`. A long wait for an approver (lesson 06) loses it just as a new order does.
 
 # %% tags=["quiz"]
 quiz("07.6")
@@ -895,9 +889,9 @@ quiz("07.6")
 # %% [markdown]
 # ## MCP lists what exists, search decides what this task sees
 #
-# MCP is a protocol by which *servers* offer tools to *applications*: one tool, many applications. Tool search is the other
-# way round: one application, many tools. They meet in your list. Here is a real MCP server in this process, shared by two
-# tenants, a shop in the north and one in the south.
+# MCP, the Model Context Protocol, is a protocol by which *servers* offer tools to *applications*: one tool, many
+# applications. Tool search is the other way round: one application, many tools. Both end up in your list of tools. Here
+# is a real MCP server in this process, shared by two tenants, a shop in the north and one in the south.
 
 # %% tags=["item-07.8"]
 from mcp.server.mcpserver import MCPServer
@@ -918,8 +912,8 @@ for tenant in ("south", "north"):
 
 # %% [markdown]
 # (It needs `course-kit[mcp]`; without it, `open_mcp` says so.) A **gateway** trims by tenant *first*: `where` sees each
-# entry as the server listed it. Only then comes the search. The order matters: what was never listed cannot be found, by
-# whatever query.
+# entry as the server listed it. Only then comes the search. The order matters: what was never listed cannot be found by
+# any query.
 
 # %%
 from course_kit import open_mcp
@@ -932,11 +926,41 @@ with open_mcp(server, where=lambda entry: entry["name"].startswith("north_")) as
 
 # %% [markdown]
 # The list comes sorted, and each tool counts as a write that asks for approval until *you* say otherwise: what a server
-# says of its own tools is a claim. From here on an MCP tool is one more entry of `tools`, and lessons 02 to 06 hold for it.
-# Never put a server's thousand tools straight into the prompt.
+# says about its own tools is only a claim. From here on an MCP tool is one more entry in `tools`, and lessons 02 to 06
+# apply to it. Never put a server's thousand tools straight into the prompt.
 
 # %% tags=["quiz"]
 quiz("07.8")
+
+# %% [markdown]
+# ## The other provider
+#
+# OpenAI's Responses API (gpt-5.4 and later) has the same idea. The tool is `tool_search`; functions may be grouped in a
+# `namespace`; `defer_loading` is set on each function. The output holds whole *definitions* where the Messages API has
+# references.
+
+# %% tags=["item-07.3"]
+functions = [
+    {
+        "type": "function",
+        "name": one["name"],
+        "description": one["description"],
+        "parameters": one["input_schema"],
+        "defer_loading": True,
+        "allowed_callers": ["direct"],
+    }
+    for one in catalogue(service="desk")
+]
+desk_group = {"type": "namespace", "name": "desk", "description": "The shop's service desk.", "tools": functions}
+responses = MockProvider().openai_client().responses
+from_openai = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
+for item in from_openai.output:
+    print(item.type, list(item.to_dict()))
+
+# %% [markdown]
+# `allowed_callers` says who may call a function: `direct` is the model itself, in its reply; `programmatic` is code
+# that the model has written and the provider runs. This course uses only `direct`. Pages that write `deferLoading` or
+# `DIRECT` are older or about something else.
 
 # %% [markdown]
 # ## When it goes wrong
@@ -945,9 +969,9 @@ quiz("07.8")
 # |---|---|
 # | 400 `All tools cannot be deferred` | Leave the search, or some tool, without `defer_loading`. |
 # | 400 `cannot have both defer_loading=true and cache_control set` | Put the mark on the last tool that is always on. |
-# | 400 `Tool reference 'X' not found in available tools` | A result names a tool that `tools` no longer holds. Keep it, or trim the whole round. |
+# | 400 `Tool reference 'X' not found in available tools` | A result names a tool that `tools` no longer holds. Keep it, or drop call and result together (lesson 08). |
 # | it never searches | What always-on tool half fits? Does anything tell the model what can be searched for? |
-# | it searches and finds nothing | Read the query in the reply. Which of its words stand in the description? |
+# | it searches and finds nothing | Read the query in the reply. Which of its words are in the description? |
 # | the right tool is found, another is taken | The two descriptions: boundaries, lesson 02. |
 # | it found a tool, and later cannot see it | Was the turn sent back without its search blocks? The mock's `report()` tells. |
 # | `cache_read_input_tokens` is 0 on every turn | Order of the tools; something new in each system prompt; a set chosen by turn. |
@@ -968,30 +992,31 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 07](../exercises/07_tool_search.ipynb): build an index that beats a bar, lay out a 60-tool assistant in two
-# layers, and name why a query missed.
+# [Exercises 07](../exercises/07_tool_search.ipynb): build an index that reaches a target, lay out a 60-tool assistant
+# in two layers, and name why a query missed.
 #
 # ## Recap
 #
-# Many tools cost twice: tokens on every turn, and wrong picks, because rivals multiply and the task is diluted. Trim first,
-# then group, then search. With search you still send every definition, but deferred; the model sees what a reference has
-# brought in. The description is the index. Count apart: did not search, not found, found and took another. Keep the list
-# sorted, and change it by session. A gateway trims by tenant before anything is searched.
+# Many tools cost twice: tokens on every turn, and wrong picks, because there are more rivals and the task is diluted.
+# Trim first, then group, then search. With search you still send every definition, but deferred; the model sees what a
+# reference has brought in. The search reads the description. Count separately: did not search, not found, found and
+# took another. Keep the list sorted, and change it by session. A gateway trims by tenant before anything is searched.
 #
 # New words: *deferred tool*, `defer_loading`, `tool_reference`, *tool search*, *recall@5*, *BM25*, *embedding*, *reciprocal
 # rank*, *gateway*, *dilution*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls from
-# > each other, and the task is diluted behind definitions. Which rival took which call a confusion matrix shows, which are
-# > near a similarity map (lessons 10, 02). I trim what nobody uses, group by scene and role, and search when that is not
-# > enough: everything deferred but the search and a way out. Then I count whether it searched, found and took the right one.
+# > **Why do many tools hurt?** Each is paid for on every turn, and each is one more rival: near neighbours take calls
+# > from each other, and the task is diluted by definitions. A confusion matrix shows which rival took which call, a
+# > similarity map which tools are close (lessons 10, 02). I trim what nobody uses, group by task and role, and search
+# > when that is not enough: everything deferred except the search and a way to ask. Then I count whether it searched,
+# > found and took the right one.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"The model has more to choose from, so it gets confused."* That names no cause, and so no remedy. Which rival took
-#   which call?
+# - *"The model has more to choose from, so it gets confused."* That names no cause, so there is no remedy. Which rival
+#   took which call?
 # - *"We put a search in front, so the problem is solved."* The tokens are. The five nearest rivals are still there, and a
 #   tool whose description lacks the users' words is now never seen at all.
 #

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 08 · Result budgets
 #
-# You will ask a model the same question twice, over the same orders, and get 20 once and 143 once. Both times it sounds
-# sure.
+# You will ask a model the same question about the same orders twice, and get 20 one time and 143 the other. Both times
+# it sounds sure.
 #
 # After this lesson you can
 #
 # - **cut** a result so that the model knows what it has not seen,
-# - **choose** by kind: head and tail, a summary first, a reference to read on from, a line about a picture,
+# - **choose** by kind of data: head and tail, a summary first, a reference to read on from, one line for a picture,
 # - **shape** a result: one envelope, the fields that decide, no personal data,
 # - **page** through a long list without losing an item,
 # - **measure** what a strategy costs over a long conversation, and which answers it loses.
 #
-# About 85 minutes; the exercises come on top. Lessons 01 and 04 come before.
+# About 85 minutes; the exercises are extra. You need lessons 01 and 04.
 
 # %% tags=["setup"]
 import json
@@ -36,7 +36,7 @@ quiz("08.recall")
 # %% [markdown]
 # ## The same question, two answers
 #
-# It is Monday. The manager asks the desk: *how many orders are still unshipped?* The truth lies in a warehouse service
+# It is Monday. The manager asks the desk: *how many orders are still unshipped?* The answer is in a warehouse service
 # that somebody else wrote. Like most services it answers in pages: 20 orders, unless told otherwise.
 
 # %% tags=["item-08.6"]
@@ -59,8 +59,8 @@ def warehouse(limit=20):
 print(warehouse()["orders"][0])
 
 # %% [markdown]
-# Two colleagues write the tool. The first takes the orders and counts them. The second passes on what the service said
-# about itself. Both lists hold the same 20 orders.
+# Two colleagues write the tool. The first takes the orders and counts them. The second also passes on what the service
+# said about its page. Both lists hold the same 20 orders.
 
 # %%
 page = warehouse()
@@ -74,8 +74,8 @@ honest = {
 }
 
 # %% [markdown]
-# This helper gives the model one tool, which returns what you hand it. `@tool` makes the definition from the function;
-# `effect="read"` says that it changes nothing. **Guess** what the manager reads, twice:
+# This helper gives the model one tool, which returns the result you pass in. `@tool` makes the definition from the
+# function; `effect="read"` says that it changes nothing. **Guess** what the manager reads, twice:
 
 
 # %%
@@ -93,9 +93,9 @@ print("honest:", ask("How many orders are still unshipped?", honest))
 # %% [markdown]
 # The first answer is wrong, and nothing in the conversation shows it. An error would at least have been noticed.
 #
-# Why does the second one know? The simulated model has two rules. It repeats the lines of a result that share most words
-# with the question. And it always repeats lines that begin with `total`, `returned`, `truncated` or `next_cursor`, and
-# lines with "left out". Five other ways to ask, which no rule was made for:
+# Why does the second one know? The simulated model has two rules. It quotes the lines of a result that share the most
+# words with the question (lesson 02). And it always quotes lines that begin with `total`, `returned`, `truncated` or
+# `next_cursor`, and lines with "left out". Here are five other ways to ask, for which no rule was made:
 
 # %%
 WORDINGS = [
@@ -111,7 +111,7 @@ for name, result in (("silent", silent), ("honest", honest)):
     print("       → 20 told as the number:", sum("unshipped: 20" in said for said in answers))
 
 # %% [markdown]
-# After the silent cut, one wording is not told 20 either: it has no word in common with the line `unshipped: 20`.
+# With the silent cut, one wording does not even get 20: it shares no word with the line `unshipped: 20`.
 #
 # ### A mark that the reader knows
 #
@@ -133,10 +133,10 @@ for name, (result, mark) in MARKS.items():
     print(f"{name:18}", "told" if mark in ask(WORDINGS[0], result) else "lost")
 
 # %% [markdown]
-# So the gain in the first experiment belongs to the *rule*, not to language models. A real one will probably understand
-# "Showing 20 of 143"; how often it acts on it, only a measurement on your model can tell. What carries over is a weaker,
-# safer sentence: **what a result does not say, no model can know, and a mark that the reader does not look for is a silent
-# cut.**
+# So the gain in the first experiment comes from the *rule*; it says nothing about language models. A real one will
+# probably understand "Showing 20 of 143"; only a measurement on your model can tell how often it acts on it. What
+# carries over is weaker and safer: **no model can know what a result does not say, and a mark that the model overlooks
+# is as bad as none.**
 
 # %% tags=["quiz"]
 quiz("08.1")
@@ -147,7 +147,7 @@ quiz("08.1")
 # Definitions are written once, by you. Questions are short. Results are whatever the world returns: a search through all
 # files, a log, two hundred hits. They are often the largest part of a context, and the one you can least predict.
 #
-# Here is a night's log of one service, 4,000 lines. `make_log` invents it, the same on every machine.
+# Here is a night's log of one service, 4,000 lines. `make_log` generates it, the same on every machine.
 
 # %% tags=["item-08.1"]
 from course_kit.classroom.token_meter import make_log
@@ -158,7 +158,7 @@ print(*lines[:3], "…", lines[-12], "…", lines[-1], sep="\n")
 
 # %% [markdown]
 # `count_tokens` says what it costs in a request, without asking the model. (The mock estimates.) The question is "what
-# went wrong last night?" **Guess:** the whole log, a search for `order` in it, and the lines that were needed?
+# went wrong last night?" Compare the whole log, a search for `order` in it, and the lines that were needed:
 
 
 # %%
@@ -176,11 +176,11 @@ for name, wanted in (("whole log", ""), ("search for order", "order"), ("search 
 # %% [markdown]
 # Two lines were needed. And remember lesson 01: the API keeps nothing, so a result is sent again with every later turn.
 #
-# ## A budget, set beforehand
+# ## A budget, set in advance
 #
-# So each tool gets a **budget**: the most characters that its result may take. It belongs to the tool, since whoever
-# wrote it knows what its results hold and which end matters. It is applied to every result, when it is made. Once the
-# window is full, everything can only be cut alike.
+# So each tool gets a **budget**: the most characters that its result may take. It belongs to the tool, since its author
+# knows what the results hold and which end matters. It is applied to every result when the result is made. Once the
+# window is full, all you can do is cut everything the same way.
 
 # %% tags=["item-08.2"]
 from course_kit import run_tool
@@ -198,9 +198,9 @@ print(run_tool(wish, [night_log])["content"])
 print("\nthe kit's default:", DEFAULT_BUDGET)
 
 # %% [markdown]
-# The function returned all it had. What went out fits the budget and says what it lacks. The budget counts characters,
-# since these can be counted anywhere at once. How many of them make a token depends on the text: in English prose about
-# four, in Chinese or in a log full of digits fewer. Measure your own with `count_tokens`.
+# The function returned everything. What was sent fits the budget and says what is missing. The budget counts
+# characters, since these can be counted anywhere without a model. How many of them make a token depends on the text: in
+# English prose about four, in Chinese or in a log full of digits fewer. Measure your own with `count_tokens`.
 
 # %% tags=["quiz"]
 quiz("08.2")
@@ -225,14 +225,14 @@ print("head only    ", last_error(log[:6_000]))
 print("with the tail", last_error(cut_text(log, 6_000)))
 
 # %% [markdown]
-# The structure of a text is at its start, its outcome at its end: the title and the totals, the command and the error.
-# `cut_text` keeps both, whole lines where it can, and counts what is missing between them. With the head only, the first
-# error of the night passes for the last.
+# A text has its structure at the start and its outcome at the end: the title and the totals, the command and the error.
+# `cut_text` keeps both, whole lines where it can, and counts what is missing between them. With only the head, the
+# first error of the night looks like the last.
 
 # %% [markdown]
 # ### JSON: a summary first
 #
-# Cut in the same quick way, JSON has another problem. **Guess** before you run it:
+# If you cut JSON in the same quick way, there is another problem:
 
 # %%
 written = json.dumps(BACKLOG)
@@ -240,10 +240,10 @@ for name, cut in (("head only", written[:1_000]), ("head and tail", cut_text(wri
     try:
         json.loads(cut)
     except json.JSONDecodeError as error:
-        print(f"{name:13} is no JSON: {error}")
+        print(f"{name:13} is not JSON: {error}")
 
 # %% [markdown]
-# Cut JSON is no JSON. A model may guess what it means; your own code cannot. So the *value* is cut, and then written. By
+# Cut JSON is not JSON. A model may guess what it means; your own code cannot. So cut the *value*, and then write it. By
 # hand, in three steps: count everything, keep whole items, and say how many.
 
 # %%
@@ -255,7 +255,7 @@ print(json.dumps(by_hand)[:190])
 
 # %% [markdown]
 # `encode_result` does this for any value: it summarises each field of *all* rows, then adds as many rows as fit. Fields
-# with few values are counted, numbers get their smallest, largest and sum, anything else its first and last.
+# with few values are counted, numbers get minimum, maximum and sum, anything else its first and last value.
 
 # %%
 from course_kit import encode_result
@@ -271,8 +271,8 @@ print(json.dumps(shown["summary"], indent=1))
 #
 # ### Large objects: a reference
 #
-# Some results cannot be summed up: nobody knows beforehand which line will be needed. Then keep the whole thing in a file,
-# and give the model a **reference**: a short name for it, with a summary and a way to read on.
+# Some results cannot be summarised: nobody knows in advance which line will be needed. Then keep the whole result in a
+# file, and give the model a **reference**: a short name for it, with a summary and a way to read on.
 
 # %%
 from course_kit.harness.large import LargeObjects
@@ -282,8 +282,8 @@ card = kept.keep(log, "night log")
 print(json.dumps(card, indent=1))
 
 # %% [markdown]
-# Two tools come with it. `read_part` reads a page from a **cursor** on; `find_in` gives the lines that hold a text. Both
-# always say how much there is. (Here they are called as the functions behind them.)
+# Two tools come with it. `read_part` reads a page starting at a **cursor**; `find_in` gives the lines that contain a
+# text. Both always say how much there is. (Here we call the functions behind them, `read` and `find`.)
 
 # %%
 part = kept.read(card["reference"])
@@ -292,8 +292,8 @@ found = kept.find(card["reference"], "ERROR")
 print(found["matches"], found["total"])
 
 # %% [markdown]
-# A reference comes back from the model, so it is an input like any other, and may be wrong or hostile. It is a name and
-# no path; whatever does not look like one is refused, and what was never kept is not found:
+# A reference comes back from the model, so it is an input like any other, and may be wrong or hostile. It is a name,
+# not a path; anything that does not look like one is refused, and a name under which nothing was kept is not found:
 
 # %%
 from course_kit import ToolError
@@ -305,13 +305,15 @@ for wrong in ("../../secrets.txt", "night-log-0000000000.txt"):
         print(error.code, "·", error.message)
 
 # %% [markdown]
-# A reference is no permission either: give each customer a folder. (In MCP, a protocol by which applications share tools,
+# A reference is not a permission either: give each customer a separate folder. (In MCP, [lesson 07](07_tool_search.ipynb),
 # a reference is called a *resource link*.)
 
 # %% [markdown]
-# No tool has to do this by itself. `behind` does it for all of a run: what goes over a tool's budget is kept, and the model
-# reads the cut, the size and the reference. `night_log` from above has a budget of 400. (A script plays the model: it reads
-# the reference in the first result, and looks for errors.)
+# No tool has to do this itself. `behind` does it for all tools of a run: what exceeds a tool's budget is kept, and the
+# model reads the cut, the size and the reference. `night_log` from above has a budget of 400.
+#
+# A script plays the model. Its second reply depends on the first result, which holds the reference. So it is a function:
+# the mock calls it with the request, and takes what it returns as the reply.
 
 # %%
 import re
@@ -329,15 +331,16 @@ for turn in run.messages[2::2]:
     print(turn["content"][0]["content"], "\n")
 
 # %% [markdown]
-# Head, tail, and a line that says how much there is and how to get it. All three share the 400 characters, so that head and
-# tail are shorter than before. Without `behind` there were the same 400, and the errors were gone for good. What fits its
-# budget is sent as ever, and nothing is kept.
+# Head, tail, and a line that says how much there is and how to get it. All three share the 400 characters, so head and
+# tail are shorter than before. Without `behind` the result had the same 400 characters, but the errors were lost for
+# good. A result that fits its budget is sent as usual, and nothing is kept.
 
 # %% [markdown]
-# ### Binaries: a line about them
+# ### Binary data: one line about it
 #
-# Bytes written as text are pure cost: nobody reads them, model or not. Say what it is and how large. (A picture that the
-# model should *see* goes out as an image block.) Here is one of 640 by 480, of which only the first bytes are real:
+# Bytes written as text only cost tokens: neither a model nor a person can read them. Say what the data is and how
+# large. (A picture that the model should *see* goes out as an image block.) Here is one of 640 by 480, of which only
+# the first bytes are real:
 
 # %%
 photo = b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(60_000)
@@ -346,8 +349,8 @@ print(encode_result({"order_id": "ORD-20260917", "photo": photo}))
 # %% [markdown]
 # ### What JSON cannot hold
 #
-# Dates, exact amounts, sets, "not a number": `json.dumps` raises, or writes `NaN`, which is no JSON. `str(value)` is
-# Python. And nothing at all is no result: an empty text tells the model nothing (lesson 04). **Guess** what becomes of each:
+# Some values cannot be written as JSON, and an empty result tells the model nothing ([lesson 04](04_errors.ipynb)).
+# `str(value)` does not help: it writes Python. `encode_result` handles all of them:
 
 # %%
 from datetime import UTC, datetime
@@ -364,9 +367,10 @@ quiz("08.3")
 # %% [markdown]
 # ## One envelope, few fields, no secrets
 #
-# If every tool answers in its own form, the model has to learn each anew. One **envelope** for all: `ok`, `data`, and
-# `meta` for what is *about* the data. Names that tell: `paid_cents`, not `amt`. No table laid out for people: its spaces
-# and lines are paid for. (A failure goes out with `is_error`, as in lesson 04; `ok` says it inside, too.)
+# If every tool answers in its own form, the model has to learn each form. Use one **envelope** for all: `ok`, `data`,
+# and `meta` for facts *about* the data. Use names that explain themselves: `paid_cents`, not `amt`. Do not send tables
+# laid out for people: you pay for their spaces and lines. (A failure goes out with `is_error`, as in lesson 04; `ok`
+# says it inside, too.)
 
 # %% tags=["item-08.4"]
 from course_kit.harness.results import envelope
@@ -375,10 +379,10 @@ print(encode_result(envelope(BACKLOG[:2], total=143, returned=2, truncated=True,
 print(encode_result(envelope(ToolError("NOT_FOUND", "there is no order 7", hint="use search_orders"))))
 
 # %% [markdown]
-# The shop of this course has no envelope: its pages say `total` beside `orders`. Which form should you write tomorrow? A
-# few tools that only a model reads: the flat page. Many tools, or code that handles all results alike (a log, a screen, a
-# test): the envelope, since it finds `ok` and `meta` without knowing the tool. Choose one and keep to it. When cut, both
-# have the summary first:
+# The shop of this course has no envelope: its pages say `total` beside `orders`. Which form should you use? For a few
+# tools that only a model reads: the flat page. For many tools, or code that handles all results alike (a log, a screen,
+# a test): the envelope, since that code finds `ok` and `meta` without knowing the tool. Choose one and stick to it.
+# When cut, both have the summary first:
 
 # %%
 flat = {"orders": BACKLOG, "total": 143, "returned": 143, "truncated": False, "next_cursor": None}
@@ -386,8 +390,8 @@ for result in (flat, envelope(BACKLOG, total=143)):
     print(encode_result(result, budget=500)[:230], "…\n")
 
 # %% [markdown]
-# Next: what is in `data`? A database row has everything anybody ever needed. Here is one from the shop's export. **Which
-# of these fields does the model need to say where the parcel is?**
+# Next: what is in `data`? A database row has every field anybody ever needed. Here is one from the shop's export.
+# **Which of these fields does the model need to say where the parcel is?**
 
 # %%
 row = {
@@ -402,9 +406,9 @@ row = {
 }
 
 # %% [markdown]
-# Two of them: `status` and `tracking_id`. If it is to write to the customer, also something that stands for the address,
-# and the note. Nothing else: **what is not there cannot leak.** So choose the fields first. `mask` is for what remains. It
-# knows mail addresses, card, account and telephone numbers and keys, by their form or by the field's name:
+# Two of them: `status` and `tracking_id`. If it is to write to the customer, it also needs the note and a placeholder
+# for the address. Nothing else: **a field that is not sent cannot leak.** So choose the fields first. `mask` is for the
+# rest. It knows mail addresses, card, account and telephone numbers and keys, by their form or by the field's name:
 
 # %%
 from course_kit.harness.masking import Masker
@@ -415,11 +419,11 @@ print(json.dumps(masker.mask({name: row[name] for name in FIELDS}), indent=1))
 print(masker.mask({"phone": row["phone"], "carrier_login": row["carrier_login"]}))
 
 # %% [markdown]
-# The address got the same mark twice, so the model still sees that both belong together. The number in the note went
-# through: without a `+` or a leading 0 it could be anything. Names of people have no form at all.
+# The address got the same mark twice, so the model still sees that they are the same. The phone number in the note was
+# missed: without a `+` or a leading 0 it could be anything. Names of people have no pattern at all.
 #
-# Where does masking sit? In the tool, at both doors: `mask` on what goes out, `restore` on the *input* that comes in. (The
-# simulated model does not know marks, so a script plays its part.)
+# Where does masking belong? In the tool, in both directions: `mask` on what goes out, `restore` on the *input* that
+# comes in. (The simulated model cannot handle marks, so we use a script.)
 
 # %%
 sent = []
@@ -449,8 +453,8 @@ print("sent to", sent, "· the conversation holds the address:", "nora@" in json
 print("a secret stays a mark:", masker.restore("[secret 1]"))
 
 # %% [markdown]
-# The mail went to the right place, and the address is nowhere in what the model read or wrote. Secrets never come back: no
-# call of a model has a use for one.
+# The mail went to the right place, and the address is nowhere in what the model read or wrote. Secrets are never
+# restored: no model call needs one.
 
 # %% tags=["quiz"]
 quiz("08.4")
@@ -476,7 +480,7 @@ RESULTS = {
 }
 
 # %% [markdown]
-# Two tools: read the order, stop a parcel. The list `stopped` is what really happened. **Guess** the number in each of
+# Two tools: read the order, stop a parcel. The list `stopped` holds what really happened. **Guess** the number in each of
 # the three cases.
 
 
@@ -503,10 +507,10 @@ for name, order in RESULTS.items():
     print(f"{name:11}", stop_it("Read order ORD-20260916, then stop its parcel.", order))
 
 # %% [markdown]
-# - Too little: the number was **invented**. It even has the right form. The simulated model's rule: where it finds no
+# - Too little: the number was **made up**. It even has the right form. The simulated model's rule: where it finds no
 #   value, it fills the pattern `TRK-` and eight digits with digits it has, those of the order.
-# - Too much: the model was **led astray**, to a parcel that came back weeks ago. The rule: of several values that fit, it
-#   takes the first in a field of that name.
+# - Too much: the model was **misled**, to a parcel that came back weeks ago. The rule: of several values that fit, it
+#   takes the first one in a field with that name.
 #
 # Two wordings that no rule was made for:
 
@@ -520,18 +524,18 @@ for question in (
         print(f"  {name:11}", stop_it(question, order))
 
 # %% [markdown]
-# The first behaves the same. The second stops nothing at all, not even with enough: the rules see no second step in it. So
-# whether the model acts depends on the wording, and on the model. When it did act, "enough" alone led to the right parcel.
-# So return what the next decision needs, under the name by which the next tool asks for it, and leave the rest out.
+# The first behaves the same. The second stops nothing at all, not even with enough: the rules see no second step in it.
+# So whether the model acts depends on the wording, and on the model. When it did act, only "enough" led to the right
+# parcel. So return what the next decision needs, under the name that the next tool uses for it, and leave the rest out.
 
 # %% tags=["quiz"]
 quiz("08.5")
 
 # %% [markdown]
-# ## Paging, and a cursor that lies
+# ## Paging, and a cursor that skips items
 #
-# Four fields make a cut honest: `total`, `returned`, `truncated`, `next_cursor`. To get the rest is then a loop. The same
-# loop serves your program and, call by call, the model. **Guess** how many pages of 50 there are:
+# Four fields make a cut honest: `total`, `returned`, `truncated`, `next_cursor`. Getting the rest is then a loop. Your
+# program can run it, and so can the model, call by call. Here are pages of 50:
 
 
 # %%
@@ -551,8 +555,8 @@ while page["next_cursor"] is not None:
 print(pages, "pages,", len(seen), "orders, all of them:", seen == BACKLOG)
 
 # %% [markdown]
-# Now put two good things together: a page of 50, and a budget that has room for fewer. A naive cutter shortens the list
-# and leaves the rest of the page as it was. **What does the model miss** when it follows `next_cursor`?
+# Now combine two good things: a page of 50, and a budget with room for fewer. A naive cutter shortens the list and
+# leaves the rest of the page as it was. **What does the model miss** when it follows `next_cursor`?
 
 # %%
 page = search(50)
@@ -563,9 +567,9 @@ for name, cut in (("naive", naive), ("encode_result", fitted)):
     print(f"{name:13}", len(cut["orders"]), "orders", counts)
 
 # %% [markdown]
-# The naive page says 50 returned and go on at 50. Orders 10 to 50 are never seen by anybody: a silent cut, made of two
-# honest parts. `encode_result` corrects the count and says how to ask for the same page again. It has no `next_cursor` any
-# more: 50 would skip orders, and `None` would mean that this was the end. What does our loop make of such a page?
+# The naive page says that 50 were returned and that the next page starts at 50. Nobody ever sees orders 10 to 50: a
+# silent cut, made of two honest parts. `encode_result` corrects the count and says how to ask for the same page again.
+# It drops `next_cursor`: 50 would skip orders, and `None` would mean the end. What does our loop do with such a page?
 
 # %%
 try:
@@ -577,11 +581,11 @@ except KeyError as error:
     print("no", error, "after", len(seen), "of", fitted["total"], "orders:", fitted["rest"])
 
 # %% [markdown]
-# It fails aloud, and that is the point: with `page.get("next_cursor")` it would have ended, content, with a part. So read
-# the cursor with square brackets, and compare `len(seen)` with `total` at the end. Better still, choose pages that fit:
-# `LargeObjects` ends a page where its room ends, so that its cursor is true.
+# It fails loudly, as it should: with `page.get("next_cursor")` it would have ended quietly with a part. So read the
+# cursor with square brackets, and compare `len(seen)` with `total` at the end. Better still, choose pages that fit:
+# `LargeObjects` ends a page where its budget ends, so its cursor is right.
 #
-# And if nothing fits, say how to ask more narrowly: *"412 hits; add a status or a month"* is worth more than any 20 of
+# And if nothing fits, say how to narrow the search: *"412 hits; add a status or a month"* is worth more than any 20 of
 # them.
 
 # %% tags=["quiz"]
@@ -590,9 +594,9 @@ quiz("08.6")
 # %% [markdown]
 # ## Twenty turns: what each strategy costs, and loses
 #
-# One conversation, 20 questions: five logs and five lists of orders, all larger than the budget. With each question stand
-# the words that a right answer must hold. There are four kinds: the start of a log, its last error, a line just behind its
-# middle, and a count. `twenty_questions` makes them, and they are the same on every machine.
+# One conversation, 20 questions: five logs and five lists of orders, all larger than the budget. Each question comes
+# with the words that a right answer must contain. There are four kinds: the start of a log, its last error, a line just
+# after its middle, and a count. `twenty_questions` makes them, and they are the same on every machine.
 
 # %% tags=["item-08.7"]
 from course_kit.classroom.token_meter import token_meter, twenty_questions
@@ -603,8 +607,8 @@ for question, fact in tasks[:4]:
 print(len(tasks), "questions;", len(logs["mail"]), "characters in a log,", len(json.dumps(orders["June"])), "in a list")
 
 # %% [markdown]
-# Five strategies, each a function of a value and a budget. The fourth is `encode_result` as it is: for text that is
-# head and tail again, for rows the summary first.
+# Five strategies, each a function of a value and a budget. The fourth is plain `encode_result`: head and tail for text,
+# the summary first for rows.
 
 # %%
 large = LargeObjects(Path(tempfile.mkdtemp()) / "large")
@@ -627,29 +631,31 @@ CUTS = {
 
 
 # %%
-def tools_with(cut, more=()):
-    # Three functions in one another: here the cut is chosen, then the budget, and the model calls the inner ones.
-    def tools(budget):
-        @tool(effect="read", description="Read last night's log of a service.")
-        def read_log(service: Literal["checkout", "payments", "search", "mail", "stock"]):
-            return cut(logs[service], budget)
+def tools_with(cut, more, budget):
+    @tool(effect="read", description="Read last night's log of a service.")
+    def read_log(service: Literal["checkout", "payments", "search", "mail", "stock"]):
+        return cut(logs[service], budget)
 
-        @tool(effect="read", description="List the orders of a month, with their status.")
-        def list_orders(month: Literal["April", "June", "July", "August", "September"]):
-            return cut(orders[month], budget)
+    @tool(effect="read", description="List the orders of a month, with their status.")
+    def list_orders(month: Literal["April", "June", "July", "August", "September"]):
+        return cut(orders[month], budget)
 
-        return [read_log, list_orders, *more]
+    return [read_log, list_orders, *more]
 
-    return tools
-
-
-strategies = {name: tools_with(cut) for name, cut in CUTS.items()}
-strategies["reference"] = tools_with(CUTS["reference"], large.tools())
 
 # %% [markdown]
-# **Write down your guess:** which strategy loses fewest answers? Which costs least? The token meter plays the conversation
-# once for each. *Context at the end* is the size of the last request; *paid in all* adds up all requests, since a result
-# is sent and paid for again with each. (The answers are simulated, the tokens estimated.)
+# The meter will choose the budget. `partial` gives a function its first arguments now and leaves the last one open:
+
+# %%
+from functools import partial
+
+strategies = {name: partial(tools_with, cut, []) for name, cut in CUTS.items()}
+strategies["reference"] = partial(tools_with, CUTS["reference"], large.tools())
+
+# %% [markdown]
+# **Write down your guess:** which strategy loses the fewest answers? Which costs least? The token meter runs the
+# conversation once for each. *Context at the end* is the size of the last request; *paid in all* adds up all requests,
+# since a result is sent and paid for again with each. (The answers are simulated, the tokens estimated.)
 
 # %%
 meter = token_meter(tasks, strategies, budget=4_000)
@@ -663,21 +669,21 @@ from course_kit.classroom.plots import plot_strategies
 show(plot_strategies(measured))
 
 # %% [markdown]
-# No strategy answers everything. *Whole* is by far the dearest, and it still fails at counting: the model would have to
-# add the rows up. (This one cannot; a real one may, and may err.) *Head only* loses most at this budget, and most quietly.
-# *Summary first* loses what lies in the middle of a text.
+# No strategy answers everything. *Whole* is by far the most expensive, and it still fails at counting: the model would
+# have to count the rows. (This one cannot; a real one may try, and get it wrong.) *Head only* loses the most at this
+# budget, and without any sign. *Summary first* loses what is in the middle of a text.
 #
-# Which questions are lost is by construction: I chose them. Measured is the price of each. And what did the reference
-# lose?
+# Which questions are lost follows from how we chose them. What is measured is the cost of each strategy. And what did
+# the reference lose?
 
 # %%
-print(measured["reference"].lost)
+print("questions lost, counted from 1:", measured["reference"].lost)
 print(meter.turn("reference", measured["reference"].lost[0]))
 
 # %% [markdown]
-# The model called `find_in` in the same breath as `read_log`, before it had a reference. So it filled the pattern of a
-# reference with any letters, as it did with the parcel's number. Nothing is kept under that name, and it was refused. A
-# reference is one more thing that can be invented, and one more call.
+# The model called `find_in` in the same turn as `read_log`, before it had a reference. So it filled the pattern of a
+# reference with random letters, as it did with the parcel's number. Nothing is kept under that name, so it was refused.
+# A reference is one more thing that can be made up, and one more call.
 #
 # Would a larger budget help? **Guess** for each strategy, then look at the answers lost:
 
@@ -687,10 +693,10 @@ for budget in (4_000, 12_000, 15_000, 16_000):
     print(f"{budget:>6} {lost}")
 
 # %% [markdown]
-# - *Head and tail* stays blind until nearly all fits: I asked for lines just behind the middle. *Head only* reaches them
-#   at 12,000, by luck.
-# - *Summary first* becomes worse at the last step. Now a list fits whole, so there is no summary, and the model would have
-#   to count. Where counts are wanted, return counts, whatever the budget.
+# - *Head and tail* misses them until nearly everything fits: we asked for lines just after the middle. *Head only*
+#   reaches them at 12,000, by luck.
+# - *Summary first* gets worse at the last step. Now a list fits completely, so there is no summary, and the model would
+#   have to count. Where counts are wanted, return counts, whatever the budget.
 # - *Reference* gains nothing: its card fits already.
 #
 # To look at single turns, choose. (Without a mouse: `meter.turn("head and tail", 3, budget=8000)`.)
@@ -699,11 +705,12 @@ for budget in (4_000, 12_000, 15_000, 16_000):
 meter
 
 # %% [markdown]
-# ### Old rounds go whole
+# ### Drop old rounds completely
 #
-# A budget bounds each result. The conversation still grows. After some turns old results are rarely needed: drop them.
-# A **round** is a message with calls and the message with their results. Here are two rounds. The quick way to drop is
-# "keep the last three messages". **Guess** what the API says:
+# A budget limits each result. The conversation still grows. After some turns old results are rarely needed: drop them.
+# Here a **round** is a message with calls and the message with their results. (In lesson 05 the word was for calls that
+# run at the same time.) The next cell has two rounds. The quick way to drop is "keep the last three messages". What will
+# the API say?
 
 # %%
 from course_kit import assistant, tool_result, tool_use, user
@@ -747,8 +754,8 @@ for name in ("whole", "summary first"):
     print(f"{'':14} trimmed   {meter.run(name, keep=8)}")
 
 # %% [markdown]
-# The context stops growing, and no answer more is lost. It looks free, and is not: each of these questions stands alone.
-# Now one that comes back to the first turn:
+# The context stops growing, and no more answers are lost. It looks free but is not: here no question depends on an
+# earlier one. Now one that does:
 
 
 # %%
@@ -763,9 +770,9 @@ for name, kept_messages in (("all kept", talk), ("trimmed", trim_messages(talk, 
     print(f"{name:9}", run.text)
 
 # %% [markdown]
-# The number was in a message that is gone. (This model asks; another may invent.) So before you drop, write down what must
-# last: a line with the ids and decisions so far. And trim seldom and much, not a little on every turn: the API can keep
-# the unchanged front of a request in a *prompt cache*, which costs less, and each trimming starts it anew (lesson 07).
+# The number was in a message that is gone. (This model asks; another may make one up.) So before you drop messages,
+# write down what must be kept: a line with the ids and decisions so far. And trim rarely and by a lot, not a little on
+# every turn: each trim loses what the prompt cache held of the messages (lesson 07).
 
 # %% tags=["quiz"]
 quiz("08.7")
@@ -779,9 +786,9 @@ quiz("08.7")
 # | the model says "the log ends at 02:00" | A head without a tail, and no mark. |
 # | `json.loads` fails on a stored result | JSON was cut as text. Cut the value. |
 # | items are missing, always the same ones | A page was cut once more, and its cursor kept. |
-# | an id of the right form that exists nowhere | What should have held it was left out of the result. |
+# | an id of the right form that exists nowhere | The real one was left out of the result. |
 # | NOT_FOUND for a reference | It was made up, or kept in another folder. |
-# | a cut result without a reference, in spite of `behind` | Its budget has no room for one: give the tool more. |
+# | a cut result without a reference, despite `behind` | Its budget has no room for one: give the tool more. |
 # | KeyError: `next_cursor` | A page was cut once more: ask for it again, smaller. |
 # | `stop_reason` is `model_context_window_exceeded` | The window is full: budgets first, then trim whole rounds. |
 # | 400 `unexpected tool_use_id found in tool_result blocks` | History was trimmed inside a round. |
@@ -790,8 +797,8 @@ quiz("08.7")
 # %% [markdown]
 # ## The same on the live API
 #
-# If you have switched live on (lesson 00), this cell asks the real model over the silent cut, the honest one, and a
-# stranger's mark. It says first what it may cost.
+# If you have switched live on (lesson 00), this cell asks the real model about the silent cut, the honest one, and the
+# note. It says first what it may cost.
 
 # %% tags=["live"]
 from course_kit import announce, connect
@@ -804,31 +811,32 @@ for name, result in (("silent", silent), ("honest", honest), ("a note", MARKS["a
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 08](../exercises/08_result_budgets.ipynb): write `encode_result` for four kinds of result, page through a log
-# by cursor, and find the wrong conclusions that a silent cut has caused.
+# [Exercises 08](../exercises/08_result_budgets.ipynb): write `encode_result` for four kinds of result, page through a
+# log by cursor, and find the wrong conclusions caused by a silent cut.
 #
 # ## Recap
 #
-# Results are often the largest part of a context and the least predictable, so each tool has a budget, set beforehand. Text
-# keeps head and tail; rows are summarised, then cut as values; large objects become references; binaries a line. One
-# envelope, the fields that decide, nothing personal. Every cut says `total`, `returned`, `truncated`, `next_cursor`, and
-# how to get the rest: a silent cut is worse than an error. Old rounds are dropped whole.
+# Results are often the largest part of a context and the least predictable, so each tool has a budget, set in advance.
+# Text keeps head and tail; rows are summarised, then cut as values; large objects become references; binary data
+# becomes one line. One envelope, the fields that decide, nothing personal. Every cut says `total`, `returned`,
+# `truncated`, `next_cursor`, and how to get the rest: a silent cut is worse than an error. Drop old rounds completely.
 #
 # New words: *budget*, *head and tail*, *silent cut*, *honest cut*, *reference*, *cursor*, *envelope*, *masking*. They are
 # in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **A tool returns something huge. What do you do?** It depends on the kind. Text keeps its head and its tail. Structured
-# > data is summarised first, then cut at whole items, so that it stays JSON. Large objects are kept and given as a
-# > reference with a cursor; binaries as a line. The budget belongs to the tool and holds before the window is full. And
-# > every cut is declared, with the way to the rest, since a model cannot know what it has not seen.
+# > **A tool returns something huge. What do you do?** It depends on the kind. Text keeps its head and its tail.
+# > Structured data is summarised first, then cut at whole items, so that it stays JSON. Large objects are kept, and the
+# > model gets a reference with a cursor; binary data becomes one line. The budget belongs to the tool and applies
+# > before the window is full. And every cut is declared, with how to get the rest, since a model cannot know what it
+# > has not seen.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
 # - *"Send the first 30,000 characters."* The error is at the end, half the JSON does not parse, and the model takes the
 #   part for the whole.
-# - *"The context window is large enough now."* For one result, perhaps. It is sent again with every turn, and what does not
-#   matter in it leads astray.
+# - *"The context window is large enough now."* For one result, perhaps. But it is sent again with every turn, and the
+#   irrelevant parts mislead the model.
 #
 # Next come failures of another kind ([lesson 09](09_retries.ipynb)): calls that may or may not have happened.

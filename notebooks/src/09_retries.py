@@ -1,20 +1,20 @@
 # %% [markdown]
 # # 09 · Retries, idempotency, stalls
 #
-# You will see one refund leave the till twenty-seven times, though every part of the program does what it was told.
-# Then you make it leave once, even when the program is killed in the middle of it.
+# You will see how often one refund is paid although every part of the program does what it was told. Then you make sure
+# it is paid once, even if the program is killed in the middle.
 #
 # After this lesson you can
 #
-# - **count** how often one call is really made when several layers repeat it,
-# - **decide** which layer may repeat what,
+# - **count** how often one call is really made when several levels of a program repeat it,
+# - **decide** which level may repeat what,
 # - **make** an idempotency key, and say where it has to be made,
 # - **write** a refund that survives a crash at any line,
-# - **act** rightly when nobody knows whether a call took effect,
-# - **tell** an agent that is stuck from one that waits.
+# - **do** the right thing when nobody knows whether a call took effect,
+# - **tell** an agent that is stuck from one that is waiting.
 #
-# About 85 minutes, in two sittings of 50 and 35; the place to stop is marked. The exercises come on top. Lessons 01, 04
-# and 06 come before.
+# About 85 minutes, in two sittings of 50 and 35; the place to stop is marked. The exercises are extra. You need lessons
+# 01, 04, 05 and 06.
 
 # %% tags=["setup"]
 import json
@@ -30,10 +30,10 @@ shop = open_shop()
 quiz("09.recall")
 
 # %% [markdown]
-# ## The answer that got lost
+# ## A lost answer
 #
-# Tomás bought six tea cups and one came chipped. The desk gives him 3.50 back. Two bad days are played here: on the first
-# the *request* is lost on its way to the shop, on the second the shop's *answer* is lost on its way back.
+# Tomás bought six tea cups and one came chipped. The desk refunds him 3.50. We play two bad days: on the first the
+# *request* is lost on its way to the shop, on the second the shop's *answer* is lost on its way back.
 
 # %%
 ORDER, CENTS = "ORD-20260914", 350
@@ -60,21 +60,22 @@ for day in (request_lost, answer_lost):
         print(f"{day.__name__:13} you see: {error}   refunds in the ledger: {len(shop.ledger(ORDER))}")
 
 # %% [markdown]
-# You see the same, and the world is not the same. Whoever now "just tries again" is right on the first day and pays twice
-# on the second. That is the whole trouble of this lesson.
+# You see the same error, but the ledgers differ. If you now "just try again", you are right on the first day and pay
+# twice on the second. This lesson is about that problem.
 #
-# ## Three layers, each with three attempts
+# ## Three levels, each with three attempts
 #
-# Three parts of a program may repeat a call. Each has a duty of its own, and none of them is foolish:
+# Three parts of a program may repeat a call, each for a good reason. Call them levels, one above the other:
 #
-# | layer | what it repeats | when |
+# | level | what it repeats | when |
 # |---|---|---|
-# | transport, such as the HTTP client in your tool | one request | connection broken, 429, some 5xx |
+# | model | it writes another call | it read the error, and tries again |
 # | tool | its whole call, requests and all | it timed out, or the service says "busy" |
-# | model | it writes another call | it read the error, and thinks it worth a try |
+# | transport, such as the HTTP client in your tool | one request | connection broken, 429, some 5xx |
 
 # %% [markdown]
-# Here is a layer: the same function, tried up to three times. (Three *attempts* are a first try and two *retries*.)
+# Here is one level: the same function, tried up to three times. (Three *attempts* are a first try and two *retries*.)
+# We build two of them, a transport and a tool that uses it:
 
 
 # %% tags=["item-09.1"]
@@ -94,7 +95,9 @@ transport = three_times(answer_lost)
 in_a_tool = three_times(transport)
 
 # %% [markdown]
-# **Guess** the number of refunds for one attempt, for the transport's layer, and for both layers:
+# **Guess** four numbers. How many refunds are in the ledger after one attempt? After a transport with three attempts?
+# After a tool that tries three times, with this transport below it? And with a model on top, which calls that tool
+# three times? The first three come now:
 
 
 # %%
@@ -116,9 +119,9 @@ counts = {
 counts
 
 # %% [markdown]
-# 3 × 3 = 9: layers multiply, for each repeats all that is below it. Now the third one. The model is scripted: it calls
-# again whenever it reads an error. It would go on, but `run_agent` ends a run whose tool failed in three turns (lesson
-# 04).
+# 3 × 3 = 9: levels multiply, because each repeats everything below it. Now the model on top. Here it is a function that
+# calls again, whatever it reads. `run_agent` ends a run whose tool failed in three turns
+# ([lesson 04](04_errors.ipynb)).
 
 
 # %%
@@ -129,8 +132,8 @@ def refund_cup() -> None:
 
 
 shop.reset()
-again = MockProvider([call("refund_cup")] * 3).client()
-run = run_agent(again, tools=[refund_cup], messages="A cup came chipped. Refund 3.50, please.")
+stubborn = MockProvider(lambda request: call("refund_cup")).client()
+run = run_agent(stubborn, tools=[refund_cup], messages="A cup came chipped. Refund 3.50, please.")
 counts["transport, in a tool, of a model"] = len(shop.ledger(ORDER))
 order = shop.query_order(ORDER)
 print(run.stopped, "| refunds:", len(shop.ledger(ORDER)), "| paid back:", order["refunded_cents"], "cents")
@@ -138,14 +141,14 @@ print(run.stopped, "| refunds:", len(shop.ledger(ORDER)), "| paid back:", order[
 # %%
 from course_kit.classroom.plots import plot_layers
 
-show(plot_layers(counts, "Refunds of one cup, three attempts in each layer", "refunds in the ledger"))
+show(plot_layers(counts, "Refunds of one cup, three attempts on each level", "refunds in the ledger"))
 
 # %% [markdown]
-# Nobody wrote a loop of 27. Two people each set "3 attempts" in their own file, and the third three is a default of the
-# loop that nobody looked at. And the run ended as a failure: as far as the program knows, nothing was paid.
+# Nobody wrote a loop of 27. Two people each set "3 attempts" in their own file, and the third 3 is the loop's default,
+# which nobody looked at. And the run ended as a failure: as far as the program knows, nothing was paid.
 #
-# The shop's rule "never more than was paid" did not help: the order is larger than that. A rule like this catches a
-# second refund only when the first took all there was.
+# The shop's rule "never more than was paid" did not help: the order is larger than that. Such a rule catches a second
+# refund only when the first took everything.
 
 # %% [markdown]
 # ### One word, three settings
@@ -156,52 +159,52 @@ show(plot_layers(counts, "Refunds of one cup, three attempts in each layer", "re
 # | `max_retries` of `run_agent` | retries | turns in which one tool failed | 2 |
 # | `attempts` of `repeated` (next) | attempts, the first too | a call of one tool | 3 |
 #
-# All of them mean three tries. The SDK repeats after a broken connection, 408, 409, 429 and 5xx. These retries run no
-# tool again: a reply that never came holds no call. They cost time, and perhaps tokens. What multiplies sits below your
-# tool and above it.
+# All of them mean three tries. The SDK repeats after a broken connection, 408, 409, 429 and 5xx. These retries do not
+# run a tool again: a reply that never came holds no call. They cost time, and perhaps tokens. The levels that multiply
+# are below your tool and above it.
 
 # %% tags=["quiz"]
 quiz("09.1")
 
 # %% [markdown]
-# ## Only one layer repeats writes
+# ## Only one level repeats writes
 #
-# A read may be repeated by anybody: it costs time, no more. (A tool that reads says `effect="read"`, lesson 04.)
-# `repeated` gives a tool whose call is made again after a failure that passes: a time-out, a broken connection, an error
-# that says `retryable`.
-# It waits in between, longer each time and by a random part, so that a thousand callers do not come back at the same
-# moment. (The waiting is done by a library, `tenacity`.)
+# Any level may repeat a read: it only costs time. (A tool that reads says `effect="read"`, lesson 04.) `repeated`
+# returns a tool whose call is repeated after a temporary failure: a time-out, a broken connection, an error that says
+# `retryable`. It waits in between, longer each time plus a random part, so that a thousand callers do not come back at
+# the same moment. (The waiting is done by a library, `tenacity`.)
 
 # %% tags=["item-09.2"]
 from course_kit.harness.retries import repeated
 
-tries, free_from = [], 3  # the line is busy until the third attempt
+line = ["busy", "busy", "free"]  # what the next three attempts find
 
 
 @tool(effect="read")
 def paid_for(order_id: str) -> int:
     """Say how much was paid for an order, in cents."""
-    tries.append(order_id)
-    if len(tries) < free_from:
+    found = line.pop(0)
+    print("the line is", found)
+    if found == "busy":
         raise TimeoutError("the line is busy")
     return shop.query_order(order_id)["paid_cents"]
 
 
 patient = repeated(paid_for, attempts=3, first_wait=0.01)
-print(patient(ORDER), "after", len(tries), "attempts")
+print("paid:", patient(ORDER), "cents")
 
 # %% [markdown]
 # Now the line stays busy, and all attempts fail. What does the *model* read? If it read only "time-out", it would try
-# three times three. So the layer below says what it has done, and to leave it for now:
+# three times three. So the level below says what it has done, and not to try again for now:
 
 # %%
-free_from = 1_000  # the switch: busy for the next thousand attempts
+line[:] = ["busy"] * 3
 wish = {"type": "tool_use", "id": "toolu_1", "name": "paid_for", "input": {"order_id": ORDER}}
 print(run_tool(wish, [patient])["content"])
 
 # %% [markdown]
-# Layers that know of each other do not multiply. **Guess** what `repeated` says to a tool that writes, and to one that is
-# repeated already:
+# Levels that know about each other do not multiply. And `repeated` refuses two tools: one that writes, and one that is
+# already repeated.
 
 # %%
 for one in (refund_cup, patient):
@@ -211,20 +214,21 @@ for one in (refund_cup, patient):
         print("-", error)
 
 # %% [markdown]
-# For writes the rule has two halves. *One* layer repeats, the others let the failure through. And where nobody knows
-# whether it was done, that layer repeats only what is **idempotent**: done twice, it has done no more than once.
+# For writes the rule has two halves. *One* level repeats, the others pass the failure on. And where nobody knows
+# whether it was done, that level repeats only what is **idempotent**: doing it twice has the same effect as doing it
+# once.
 #
 # | one request failed | was it done? | may a plain write be sent again? |
 # |---|---|---|
 # | the connection was refused; 429 | no: it was turned away | yes, by the transport: it knows this one request |
 # | time-out, connection broken, 500 | nobody knows | no: first a key, or a look |
-# | "more than was paid", "no such order" | no, and it never will be | no: the answer is no |
+# | "more than was paid", "no such order" | no, and it never will be | no: it was refused |
 #
-# `repeated` sits one layer higher. It sees a whole *call*, which may hold several requests: if the second was turned
-# away, the first has taken effect. So it refuses a plain write whatever the failure.
+# `repeated` is one level higher. It sees a whole *call*, which may make several requests: if the second was refused,
+# the first has already taken effect. So it refuses a plain write whatever the failure.
 
 # %% [markdown]
-# Some writes are idempotent by nature. **Guess** what the second cancellation says:
+# Some writes are naturally idempotent. Cancelling an order is one:
 
 # %%
 shop.reset()
@@ -233,7 +237,7 @@ for number in (1, 2):
     print(number, said["status"], "| changed:", said["changed"])
 
 # %% [markdown]
-# Cancelled is cancelled. A refund is not like that. It has to be made so.
+# Cancelling twice changes nothing more. A refund is not like that. It has to be made idempotent.
 
 # %% tags=["quiz"]
 quiz("09.2")
@@ -241,12 +245,12 @@ quiz("09.2")
 # %% [markdown]
 # ## A name for the operation
 #
-# An **idempotency key** is a name that the caller sends along: "this is refund 4711; if you have seen it, do nothing and
-# tell me what came of it". Many payment services take one. Our shop does, too.
+# In [lesson 05](05_parallel_calls.ipynb) an **idempotency key** named one refund: the shop paid once for it, and
+# returned the first receipt to every repeat. Many payment services accept such a key.
 #
-# The name has to be made somewhere. Four places come to mind:
+# It has to be made somewhere. There are four possible places:
 #
-# | made new for | in a program that is | the layers above it are |
+# | made new for | in a program that is | the levels above it are |
 # |---|---|---|
 # | each request | a `uuid4()` in the HTTP client | tool, model |
 # | each attempt of the tool | a `uuid4()` in the tool's loop | tool, model |
@@ -254,9 +258,9 @@ quiz("09.2")
 # | the task | made from ticket and step | none |
 
 # %% [markdown]
-# The layers are those of before: three attempts of a tool, each with three requests. Every answer is lost, as before.
-# Only the form of the key changes. What is named in it makes it new: a key with `{request}` in it is another one each
-# time. (`current_call()` says, inside a tool, which call of the model this is.)
+# The levels are as before: three attempts of a tool, each with three requests. Every answer is lost. Only the form of
+# the key changes: a key with `{request}` in it is different for each request. (`current_call()` says, inside a tool,
+# which call of the model this is.)
 
 # %% tags=["item-09.3"]
 from course_kit.harness.running import current_call
@@ -290,15 +294,15 @@ places = {
 for place, form in places.items():
     shop.reset()
     reached.clear()
-    again = MockProvider([call("refund_with_key")] * 3).client()
-    run_agent(again, tools=[refund_tool(form)], messages="A cup came chipped. Refund 3.50, please.")
+    stubborn = MockProvider(lambda request: call("refund_with_key")).client()
+    run_agent(stubborn, tools=[refund_tool(form)], messages="A cup came chipped. Refund 3.50, please.")
     print(f"{place:26} calls that reached the shop: {len(reached)}   refunds: {len(shop.ledger(ORDER))}")
 
 # %% [markdown]
-# Every row makes 27 calls: a key makes repetition harmless, not cheap. A key protects from the layers *below* the place
-# where it is made, and from none above. A key that is new for each request protects from nothing; it only looks
-# professional. The id of the model's call is stable while the call is repeated, and a second call has another. Only a
-# name that comes from the *task* stands above all three.
+# Every row makes 27 calls: a key makes repetition harmless, but not cheap. A key protects against the levels *below*
+# the place where it is made, and against none above. A key that is new for each request protects against nothing. The
+# id of the model's call is stable while the call is repeated, but a second call has a different id. Only a key that
+# comes from the *task* is above all three.
 
 # %% tags=["quiz"]
 quiz("09.3")
@@ -306,10 +310,12 @@ quiz("09.3")
 # %% [markdown]
 # ### What goes into it
 #
-# Task, step, and the inputs that make it *this* operation. Never a clock and never chance: after a crash nobody could
-# make the name again. By hand it is one line. (`sort_keys`, since the order of fields means nothing.)
+# Task, step, and the inputs that make it *this* operation. Never the time and never a random number: after a crash
+# nobody could make the same key again. By hand it is one line. (`sort_keys`, since the order of fields does not
+# matter.)
 #
-# Now the trap: a model calls a second time and words its note otherwise. **Guess** which of these names are equal:
+# Now the trap: a model calls a second time and words its note differently. Here are both calls, each with the note in
+# its key and then without:
 
 
 # %%
@@ -324,15 +330,15 @@ def without_note(inputs):
 first = {"order_id": ORDER, "amount_cents": CENTS, "note": "Cup chipped."}
 second = {"note": "It arrived chipped.", "amount_cents": CENTS, "order_id": ORDER}
 for inputs in (first, second):
-    print(key_by_hand("ticket-118", "refund cup", inputs))
-    print(key_by_hand("ticket-118", "refund cup", without_note(inputs)))
+    print("with its note   ", key_by_hand("ticket-118", "refund cup", inputs))
+    print("without the note", key_by_hand("ticket-118", "refund cup", without_note(inputs)))
 
 # %% [markdown]
-# With the note inside, every new wording is a new refund. Leave out what may vary in the same operation.
+# With the note in the key, every new wording is a new refund. Leave out whatever may vary within one operation.
 #
 # And if two cups of one order are chipped, each worth 3.50? That is two operations, so two *steps*. Task and step come
-# from your program, from the ticket and its plan, not from the model. The kit's form of a key has a short fingerprint
-# in place of the inputs. Task and step stay readable: whoever finds the key in the ledger can find the ticket.
+# from your program, from the ticket and its plan, not from the model. The kit's keys have a short fingerprint instead
+# of the inputs. Task and step stay readable, so you can find the ticket from the key in the ledger.
 
 # %%
 from course_kit.harness.retries import idempotency_key
@@ -354,18 +360,17 @@ for cup in ("first cup ", "second cup"):
 print("refunds in the ledger:", len(shop.ledger(ORDER)))
 
 # %% [markdown]
-# A success, with the first cup's receipt: the model will tell the customer that both are paid. (With another reason the
-# shop refuses it: `KEY_REUSED`, which comes next.) These tools serve one refund of an amount for each ticket. Two cups are one
-# refund of 7.00 there, or need a tool of your own whose key has a step.
+# It is a success, with the first cup's receipt: the model will tell the customer that both are paid. (With a different
+# reason the shop refuses it: `KEY_REUSED`, which comes next.) These tools allow one refund of each amount per ticket.
+# Two cups need one refund of 7.00, or your own tool with a step in its key.
 
 # %% [markdown]
 # ### The store enforces it
 #
-# `if key in seen: return` is not enough: two processes look at the same moment, both see nothing, both pay. The ledger's
-# own table has to refuse the second row.
+# `if key in seen: return` is not enough: two processes look at the same moment, both see nothing, both pay. The
+# ledger's own table has to refuse the second row.
 #
-# Here is a key with a slip in it: the amount was forgotten. **Guess** what it brings the second time, and with another
-# amount:
+# Here is a key with a mistake: the amount was forgotten. We send it twice with 350 cents, then with 3500:
 
 # %%
 shop.reset()
@@ -378,8 +383,8 @@ for cents in (350, 350, 3500):
         print(cents, "→", error.code, "-", error.message)
 
 # %% [markdown]
-# The first result is returned, the same receipt. Another amount under one name is a bug of the caller, so it is refused
-# rather than paid. **Guess:** and if somebody writes past the shop, straight into its table?
+# The second call gets the first receipt. A different amount under the same key is a bug in the caller, so it is refused
+# rather than paid. And if somebody bypasses the shop and writes straight into its table?
 
 # %%
 import sqlite3
@@ -392,9 +397,9 @@ with shop.connection() as db:
         print("the same row once more →", error)
 
 # %% [markdown]
-# That is no `if` of the shop: the table has a `UNIQUE` constraint on the key.
+# This does not come from the shop's code: the table has a `UNIQUE` constraint on the key.
 #
-# Now one layer may repeat the refund. `idempotent=True` is your promise, nobody checks it. **Guess** the two numbers:
+# Now one level may repeat the refund. `idempotent=True` is your promise; nobody checks it. Two answers are lost:
 
 # %%
 shop.reset()
@@ -407,7 +412,7 @@ def refund_safely() -> str:
     key = idempotency_key("ticket-118", "refund cup 1", {"order_id": ORDER, "amount_cents": CENTS})
     receipt = shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)
     reached.append(key)
-    if len(reached) < 3:  # two answers are lost
+    if len(reached) < 3:  # this answer is lost
         raise TimeoutError("no answer within 10 s")
     return receipt["refund_id"]
 
@@ -417,9 +422,9 @@ print(repeated(refund_safely, first_wait=0.01)(), "| attempts:", len(reached), "
 # %% [markdown]
 # ### Where the other side keeps no keys
 #
-# The mail service knows no keys. Then you keep them: `KeyStore` is a small SQLite table with the same constraint. It
-# notes the key, *then* does it, then notes the result. And it forgets a result after a while, by default a week. The
-# clock is ours here. **Guess** how many mails have left at the end:
+# The mail service does not support keys. Then you keep them: `KeyStore` is a small SQLite table with the same
+# constraint. It stores the key, *then* runs the action, then stores the result. It forgets a result after a while, by
+# default a week. We control the clock here, and ask for the same mail three times:
 
 # %%
 import tempfile
@@ -444,9 +449,9 @@ now += timedelta(days=2)
 print("in 8 days ", keys.once("ticket-118/mail", {"to": "tomas"}, send_mail))
 
 # %% [markdown]
-# Two. After its time a key is a new key, and what it names happens again. A day to a week is usual. Make it longer than
-# the longest pause after which the same work may be begun again: a crash that somebody mends on Monday, an approval
-# that waits over the weekend. For these a day is too short.
+# Two mails. Once expired, a key counts as new, and its action happens again. A day to a week is usual. Make it longer
+# than the longest pause after which the same work may be restarted: a crash that is fixed on Monday, an approval that
+# waits over the weekend. For these a day is too short.
 
 # %% tags=["quiz"]
 quiz("09.4")
@@ -457,9 +462,9 @@ quiz("09.4")
 # %% [markdown]
 # ## The crash button
 #
-# A time-out at least leaves your program alive. Now the process itself dies: out of memory, a new version is rolled out,
-# somebody trips over a cable. A program like this keeps *notes*, a dict on the disk, to know after a restart what it has
-# done:
+# A time-out at least leaves your program alive. Now the process itself dies: out of memory, a new version is rolled
+# out, somebody trips over a cable. A program like this keeps *notes*, a dict on disk, to know after a restart what it
+# has done:
 
 # %%
 from course_kit.classroom.crash import PROGRAMS, crash_button, everywhere, numbered
@@ -468,9 +473,9 @@ print(numbered("note afterwards"), "\n")
 print(numbered("note before"))
 
 # %% [markdown]
-# One notes after paying, one before. The button starts a real process, kills it (`kill -9`: no `except`, no `finally`)
-# just before a line, and starts it again from the top. **Guess** for both: killed before line 5, between paying and
-# noting, what does the ledger hold in the end?
+# One writes its note after paying, one before. The button starts a real process, kills it (`kill -9`: no `except`, no
+# `finally`) just before a line, and starts it again from the top. **Guess** for both: killed before line 5, between
+# paying and noting, what does the ledger hold in the end?
 
 # %%
 button = crash_button()
@@ -478,22 +483,26 @@ print(button.kill(5, "note afterwards"))
 print(button.kill(5, "note before"))
 
 # %% [markdown]
-# Two steps, two places to write to, and a gap between them. Whichever comes first, there is a line on which it goes
-# wrong: twice, or never. You can make the gap small. You cannot close it by ordering the lines.
+# There are two steps, two places to write to, and a gap between them. Whichever comes first, there is a line on which
+# it goes wrong: paid twice, or never. You can make the gap small, but reordering the lines cannot close it.
 #
-# With a key there is nothing to close: begin again from the top, and pay "again". The shop recognises it.
+# With a key the gap does no harm: start over from the top and pay "again". The shop recognises the key.
 
 # %%
 print(numbered("with a key"))
-by_line = everywhere(PROGRAMS)
+
+# %% [markdown]
+# Now every line of all three programs. This starts two processes for each line, one to be killed and one that starts
+# over, so it takes a few seconds.
 
 # %%
 from course_kit.classroom.plots import plot_ledger
 
+by_line = everywhere(PROGRAMS)
 show(plot_ledger(by_line, "How often the money left"))
 
 # %% [markdown]
-# Each field is a process that was killed there and taken up again. (Inside line 4 there are many more places to die; the
+# Each square is a program that was killed there and restarted. (Inside line 4 there are many more places to die; the
 # course's tests kill at random ones.)
 #
 # ### Play with it
@@ -503,26 +512,26 @@ show(plot_ledger(by_line, "How often the money left"))
 #
 # - a key from `uuid.uuid4()` (write `import uuid` inside);
 # - no key, and the note in a `finally`;
-# - no key, and a look ahead of the refund: `if not shop.ledger(ORDER):`.
+# - no key, and a look before the refund: `if not shop.ledger(ORDER):`.
 #
-# The third survives every line of this program. What it does not survive comes under "look before you write".
+# The third works wherever this program is killed. The next section shows where it fails.
 
 # %%
 button = crash_button("with a key")
 button
 
 # %% [markdown]
-# The kit's loop has the same memory. With a store (lesson 06) it writes down that a call *begins* before it runs. When
-# it is taken up and finds a call begun without a result, it runs it again if the tool is a read or says
-# `idempotent=True`. Otherwise the model reads that nobody knows. The refund tool of `desk_tools` says `idempotent=True`
-# when it has a task; without one it sends no key, and does not.
+# The kit's loop does the same. With a store (lesson 06) it records that a call *begins* before it runs. When a run is
+# resumed and a call has begun without a result, the loop runs it again if the tool is a read or says `idempotent=True`.
+# Otherwise the model reads that the outcome is unknown. The refund tool of `desk_tools` says `idempotent=True` when it
+# has a task; without one it sends no key, and does not.
 
 # %% [markdown]
 # ## Nobody knows: look before you write
 #
-# No key on the other side, and the call timed out. Now the **outcome is unknown**, and the honest state has a name of
-# its own, `OUTCOME_UNKNOWN`: neither done nor failed. `KeyStore` keeps it: a key that was begun and never reported is
-# not begun again.
+# No key on the other side, and the call timed out. Now the **outcome is unknown**, and this state has its own name,
+# `OUTCOME_UNKNOWN`: neither done nor failed. `KeyStore` records it: an action that was begun and never reported is not
+# started again.
 
 
 # %% tags=["item-09.4"]
@@ -544,9 +553,9 @@ def mail_times_out():
 mail_twice("ticket-119/mail", mail_times_out)
 
 # %% [markdown]
-# And if your function knows that nothing was done? Then it raises a `ToolError`: to the store that is its word for it,
-# and the key is free again (unless the code is one like `TIMEOUT`). Every other exception leaves the outcome unknown, a
-# refused connection too: as with `repeated`, an earlier request of the same call may have got through.
+# And if your function knows that nothing was done? Then it raises a `ToolError`: the store believes it, and the key is
+# free again (unless the code is one like `TIMEOUT`). Every other exception leaves the outcome unknown, even a refused
+# connection: as with `repeated`, an earlier request of the same call may have got through.
 
 
 # %%
@@ -558,7 +567,7 @@ mail_twice("ticket-120/mail", mail_turned_away)
 
 # %% [markdown]
 # The first mail is still unknown. Somebody looks: you, a person at the desk, or the model with a tool that reads. Then
-# the store is told what was found, `settle(key, result)` if it was done, `forget(key)` if not.
+# tell the store what was found: `settle(key, result)` if it was done, `forget(key)` if not.
 
 # %%
 print("the last mail that left: number", len(sent))
@@ -566,9 +575,8 @@ keys.settle("ticket-119/mail", {"mail": len(sent)})
 print(keys.once("ticket-119/mail", {"to": "nora"}, mail_times_out), "| mails:", len(sent))
 
 # %% [markdown]
-# Is a look as good as a key? Here a request is slow: it waits somewhere on its way and arrives after you gave up. (The
-# delay is played by hand: the first request lies in a list, and is handed to the shop at the end.) **Guess** the two
-# numbers:
+# Is a look as good as a key? Here a request is slow: it waits somewhere on its way and arrives after you gave up. (We
+# simulate the delay: the first request waits in a list, and reaches the shop at the end.) **Guess** the two numbers:
 
 # %%
 for key in (None, "ticket-118/refund cup"):
@@ -582,7 +590,7 @@ for key in (None, "ticket-118/refund cup"):
 
 # %% [markdown]
 # A look shows what *has* happened, not what is still coming. It is far better than a blind second try: wait, look, and
-# when it matters let a person decide. Where a key can be had, take the key.
+# when it matters let a person decide. Where you can use a key, use one.
 
 # %% tags=["quiz"]
 quiz("09.5")
@@ -590,8 +598,9 @@ quiz("09.5")
 # %% [markdown]
 # ## Stuck, or only waiting?
 #
-# The last repeater is the model. Two agents ask for a job's status until it is done. On one day the answer moves, on the
-# other it does not. (The model is a function: it calls again until it reads "done", or may not call any more.)
+# The highest level that repeats is the model. Two agents ask for a job's status until it is done. For one the answer
+# changes, for the other it does not. (The model is a function: it calls again until it reads "done", or may not call
+# any more.)
 
 # %% tags=["item-09.5"]
 MOVING = ["10%", "35%", "60%", "90%", "done"]
@@ -617,7 +626,7 @@ def ask_about(answers, **options):
 
 
 # %% [markdown]
-# Both make the same call with the same inputs again and again. **Guess** how each run ends:
+# Both make the same call with the same inputs again and again:
 
 # %%
 for answers in (MOVING, SILENT):
@@ -625,9 +634,11 @@ for answers in (MOVING, SILENT):
     print(f"{run.stopped:20}", run.trace.summary())
 
 # %% [markdown]
-# *Same* means tool, inputs **and** result. Five different results are polling, and nobody's business. Three equal
-# rounds in a row count as a **stall**: nothing new came in, so another call is not likely to bring any. It is a guess.
-# A job that is merely slow looks the same; then raise `stall_after`, which is 3, or let the tool wait. By hand:
+# The second is the **stall** of [lesson 04](04_errors.ipynb): the same tool, inputs **and** result, three times in a
+# row. The first made five calls with five different results. That is polling, and it is fine.
+#
+# Calling it a stall is a guess. A job that is merely slow looks the same; then raise `stall_after`, which is 3, or let
+# the tool wait. By hand:
 
 
 # %%
@@ -641,11 +652,13 @@ def stalled(rounds, limit=3):
 
 print("polling:", stalled([one_round("job_status", {"id": 7}, percent) for percent in MOVING]))
 print("silence:", stalled([one_round("job_status", {"id": 7}, "no new output") for _ in range(3)]))
-print("keys turned:", one_round("find", {"a": 1, "b": 2}, "x") == one_round("find", {"b": 2, "a": 1}, "x"))
+ab, ba = one_round("find", {"a": 1, "b": 2}, "x"), one_round("find", {"b": 2, "a": 1}, "x")
+print("equal with the fields in a different order:", ab == ba)
 
 # %% [markdown]
-# And then? A bare stop leaves the customer with nothing, though the model may know a good part. So it is told **once** to
-# close. Here is the last request of the silent run: what stands in it behind the result, and may the model still call?
+# And then? Just stopping leaves the customer with nothing, though the model may know a good part. So it is told
+# **once** to finish. Here is the last request of the silent run: what comes after the result, and may the model still
+# call?
 
 # %%
 last = requests[-1].body["messages"][-1]["content"]
@@ -655,12 +668,12 @@ print("the answer: ", run.text)
 
 # %% [markdown]
 # Sum up what is known, or say what is missing: the **closing instruction**. The tool is still in the request.
-# `tool_choice: none` bars every call, so the next reply is an answer.
+# `tool_choice: none` forbids calls, so the next reply is an answer.
 #
-# ### A limit of steps is a net
+# ### A step limit is only a safety net
 #
-# Many loops have only `max_iterations`. **Guess** what it costs here, with a limit of 12 and no eye for stalls. And
-# with a budget of 3,000 tokens instead?
+# Many loops have only `max_iterations`. Here is the silent job with stall detection, then without it but with a limit
+# of 12 replies, and then with a budget of 3,000 tokens:
 
 # %%
 for options in (
@@ -672,14 +685,11 @@ for options in (
     print(f"{run.stopped:20} {run.trace.summary()} | {run.text or '(no answer)'}")
 
 # %% [markdown]
-# Such a limit bounds the count, not the waste: it cannot tell twelve useful steps from twelve equal ones, and it ends
-# with nothing in hand. Keep it, as the net below the rope. `stopped` is the name of the limit that was used up. (Twelve
-# replies and eleven calls: nobody would have read the twelfth result, so that call was not made. The tokens are the
-# mock's estimate. They grow faster than the steps, since every request carries all that was said.)
+# Such a limit cannot tell twelve useful steps from twelve equal ones, and it ends without an answer. Keep it as a
+# safety net. `stopped` names the limit that was reached. (The tokens are the mock's estimate.)
 
 # %% [markdown]
-# All this comes late. The first thing to mend lies before it. An agent repeats itself because it has *nothing new to go
-# on*:
+# All this comes late. There is something to fix first. An agent repeats itself because it has *nothing new to go on*:
 #
 # | it reads | so it calls again | better |
 # |---|---|---|
@@ -688,7 +698,7 @@ for options in (
 # | an empty list | the same search | "no match; search by customer instead" |
 # | a time-out of a write | the same write | "may have taken effect: look first", and a tool to look with |
 #
-# The last column is where to begin, not a promise. Whether a text helps *your* model is to be measured (lesson 10).
+# Begin with the last column, and measure whether a text helps *your* model (lesson 10).
 
 # %% tags=["quiz"]
 quiz("09.6")
@@ -698,21 +708,20 @@ quiz("09.6")
 #
 # | you see | look at |
 # |---|---|
-# | one ticket, several equal refunds | Count the layers that repeat. Is there a key, and where is it made? |
+# | one ticket, several equal refunds | Count the levels that repeat. Is there a key, and where is it made? |
 # | keys, and still double refunds | A new key for each attempt, or a note or a time in it. |
 # | a double refund a week later | The key had expired, and an old job was started again. |
 # | `KEY_REUSED` | Two operations under one name: the step is missing in it. |
 # | a second cup is not refunded | Its refund has the name of the first: the step is missing here, too. |
-# | `OUTCOME_UNKNOWN` | Nobody reported. Look first. Then `settle`, or `forget`: without the look that is a blind second try. |
+# | `OUTCOME_UNKNOWN` | Nobody reported. Look first, then `settle` or `forget`. Not looking means a blind retry. |
 # | `repeated` refuses a tool | It writes, and has no key yet. |
-# | a tool answers after minutes | Layers multiply waiting, too: count time-outs times attempts. |
-# | a poll is taken for a stall | The result is the same each time. Let it tell progress, or raise `stall_after`. |
+# | a tool answers after minutes | Levels multiply waiting, too: count time-outs times attempts. |
+# | a poll is taken for a stall | The result is the same each time. Let it report progress, or raise `stall_after`. |
 #
 # ## The same on the live API
 #
-# A refund times out, once told in the bad way and once in the good one. What does a real model call next? (The simulated
-# one pays again both times: it has no notion of looking first.) One reply each proves little; repeat it before you
-# conclude.
+# A refund times out, reported once badly and once well. What does a real model call next? (The simulated one pays again
+# both times: it has no rule for looking first.) One reply each proves little; repeat it before you draw conclusions.
 
 # %% tags=["live"]
 from course_kit import DEFAULT_MODEL, announce, connect
@@ -733,30 +742,31 @@ for said in ("Time-out.", "Time-out. It may or may not have taken effect: look b
 # ## Practice
 #
 # [Exercises 09](../exercises/09_retries.ipynb): a key that is stable and three that are not, a refund that survives a
-# crash at any line, and a stall detector that lets polling live.
+# crash at any line, and a stall detector that allows polling.
 #
 # ## Recap
 #
-# After a time-out nobody can tell a lost request from a lost answer. Layers that repeat multiply: three attempts in
-# each of three make twenty-seven. So one layer repeats writes, and after a time-out only idempotent ones. A refund
-# becomes idempotent by a key: made of task, step and what makes the operation this one, above all layers that repeat,
-# enforced by a unique constraint, kept longer than any retry lives. Without a key the outcome is unknown: look first,
-# and know that a look misses what is still on its way. An agent is stuck when tool, inputs and result are the same
-# several times running; then it is told once to close. A limit of steps is only a net.
+# After a time-out nobody can tell a lost request from a lost answer. Levels that repeat multiply: three attempts on
+# each of three levels make twenty-seven. So one level repeats writes, and after a time-out only idempotent ones. A key
+# makes a refund idempotent: it is built from task, step and the defining inputs, above all levels that repeat, enforced
+# by a unique constraint, and kept longer than any retry can take. Without a key the outcome is unknown: look first, and
+# know that a look misses what is still on its way. An agent is stuck when tool, inputs and result are the same several
+# times in a row; then it is told once to finish. A step limit is only a safety net.
 #
 # New words: *attempt*, *idempotent*, *idempotency key*, *outcome unknown*, *stall*, *closing instruction*. They are in
 # the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **The agent repeats itself. What do you do?** I ask why: it has nothing new to go on. So first codes, reasons and hints
-# > in its errors, and results that are not empty. Then detection: same tool, same inputs, same result, three times running;
-# > polling that moves is none. Then a closing instruction: sum up or say what is missing, without tools. And better tools,
-# > that wait or tell when to ask. The limit of steps stays, as a net. Writes carry a key, so that a repetition is harmless.
+# > **The agent repeats itself. What do you do?** I ask why: it has nothing new to go on. So first codes, reasons and
+# > hints in its errors, and results that are not empty. Then detection: same tool, same inputs, same result, three
+# > times in a row; polling with changing results is not a stall. Then a closing instruction: sum up or say what is
+# > missing, without tools. And better tools, which wait or say when to ask again. The step limit stays as a safety net.
+# > Writes carry a key, so that a repetition is harmless.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
 # - *"We set max_iterations to 10."* Ten equal steps, no answer, and a useful run of eleven is cut.
-# - *"We retry three times."* In which layer? With a key? If each layer has its three, count to twenty-seven.
+# - *"We retry three times."* On which level? With a key? Three on each of three levels make twenty-seven.
 #
-# Next: whether your agent is any good, and how sure you can be of it ([lesson 10](10_evaluation.ipynb)).
+# Next: how good your agent is, and how sure you can be of that ([lesson 10](10_evaluation.ipynb)).

@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 12 · Debugging in production
 #
-# "It got dumber after the upgrade." Everybody blames the model. You will find out how much of it was ours.
+# "It got dumber after the upgrade." Everybody blames the model. You will find out how much of it was our own fault.
 #
 # After this lesson you can
 #
-# - **record** a run so that the record answers what was seen, decided and run, and why it stopped,
+# - **record** a run so that you can tell what was seen, decided and run, and why it stopped,
 # - **look** at a broken run in an order that takes five minutes,
 # - **change** one thing at a time, and name the one that did it,
 # - **walk** from a symptom to a change,
-# - **compare** two models layer by layer, instead of rolling back by feeling.
+# - **compare** two models layer by layer, instead of rolling back on a hunch.
 #
-# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises come on top. Lessons 01, 02, 03, 04,
-# 06, 07 and 09 come before: each of them returns here as a cause. Lesson 10 helps.
+# About 100 minutes, best in two sittings: a good place to stop is marked. The exercises are extra. You need lessons 01,
+# 02, 03, 04, 06, 07 and 09: each of them returns here as a cause. Lesson 10 helps.
 
 # %% tags=["setup"]
 import json
@@ -31,11 +31,10 @@ quiz("12.recall")
 # %% [markdown]
 # ## "It got dumber after the upgrade"
 #
-# The shop's desk worked well on Monday. On Tuesday a newer model went live. On Wednesday the complaints came. The team has
-# 28 sentences, its **fixtures**, and played them with both releases, each three times.
+# The shop's desk worked well on Monday. On Tuesday a newer model went live. On Wednesday the complaints came. The team
+# has 28 sentences, its **fixtures**, and ran each three times with both releases: 84 runs each.
 #
 # A *release* is all that can change between two deployments: the model, the tools, `tool_choice`, the messages.
-# **Guess:** what share still passes on Tuesday?
 
 # %%
 monday, tuesday = releases()
@@ -44,22 +43,22 @@ print(f"Monday   {before.passed:.0%} passed")
 print(f"Tuesday  {after.passed:.0%} passed")
 
 # %% [markdown]
-# Both "models" here are the simulated one with other settings: `simulated-steady-4` and `simulated-hasty-5`. So every share
-# in this lesson is simulated. It has the virtue that each has a cause one can find.
+# Both "models" here are the simulated one with other settings: `simulated-steady-4` and `simulated-hasty-5`. So every
+# share in this lesson is simulated. The advantage: each has a cause that you can find.
 #
-# The chat of the team says: *roll back*. **Write down two guesses.** What would the old model bring back, on Tuesday's
+# The team chat says: *roll back*. **Write down two guesses.** How much would the old model bring back on Tuesday's
 # system: all of it, half, nothing? And what else may have changed?
 
 # %% [markdown]
 # ### Which layer?
 #
-# One share says that something fell, and not what. Each fixture was made for one **layer**:
+# One number says that something got worse, but not what. Each fixture was made for one **layer**:
 #
 # | layer | it passes when | an example |
 # |---|---|---|
 # | selection | the first turn calls the right tools, or none | *Where is my parcel for ORD-20260906?* |
 # | inputs | the values are right, and none is made up | *Please refund 19.99 for order ORD-20260917.* (no reason given!) |
-# | steps | two wishes are served in one turn | *Where is my parcel …, and which items are in …?* |
+# | steps | two requests are handled in one turn | *Where is my parcel …, and which items are in …?* |
 # | recovery | a failed call leads to one that succeeds | *Where is parcel TRK-48200999 of order …?* (no such parcel) |
 
 # %% tags=["item-12.5"]
@@ -68,30 +67,31 @@ print("Tuesday", after)
 print("fixtures", dict(Counter(fixture.layer for fixture, share, run in before.rows)))
 
 # %% [markdown]
-# The layers are not of one size: one sentence of four weighs three times as much as one of twelve.
+# The layers differ in size: where there are four fixtures, each weighs three times as much as where there are twelve.
+# (Lesson 10 had finer layers, for single trials. These four are enough to compare two releases.)
 #
-# So it is not "dumber". One layer held: recovery. Three fell, each perhaps for a reason of its own. What does a fall look like?
-# `slips` lists the fixtures of a layer that do not pass every time, with the calls of a run that failed:
+# So it is not "dumber". One layer held: recovery. Three fell, perhaps for different reasons. What does such a failure
+# look like? `slips` lists the fixtures of a layer that do not pass every time, with the calls of a run that failed:
 
 # %%
 print(after.slips("inputs"))
 
 # %% [markdown]
-# Nobody said *damaged*, nobody said *changed_mind*. The calls are valid, so no check complains. And on Monday? `play` plays
-# one sentence with a release:
+# Nobody said *damaged*, nobody said *changed_mind*. The calls are valid, so no check complains. And on Monday? `play`
+# runs one sentence with a release:
 
 # %%
 print(play(monday, "Please cancel order ORD-20260919.").trace)
 
 # %% [markdown]
-# No call: it asks for what is missing. So it did nearly always. Now the layer of choices:
+# No call: it asks for what is missing, as it nearly always did. Now the selection layer:
 
 # %%
 print(after.slips("selection"))
 
 # %% [markdown]
-# A parcel goes to `query_order`, a teapot to a tool with `stock` in its name. Was there such a tool on Monday? The answer
-# should stand in a record of the run. That record is a **trace**.
+# A parcel goes to `query_order`, a teapot to a tool with `stock` in its name. Was there such a tool on Monday? A record
+# of the run should tell. That record is a **trace**.
 
 # %% tags=["quiz"]
 quiz("12.1")
@@ -99,7 +99,7 @@ quiz("12.1")
 # %% [markdown]
 # ## A trace that answers
 #
-# You know the trace of `run_agent`: a line for each event. Here is one sentence with Tuesday's release:
+# You know the trace of `run_agent`: one line per event. Here is one sentence with Tuesday's release:
 
 # %%
 said = "What happened to the parcel of order ORD-20260932?"
@@ -107,7 +107,7 @@ bad = play(tuesday, said)
 print(bad.trace)
 
 # %% [markdown]
-# It says what was done. It does not say why. Four questions a trace should answer:
+# It says what was done, but not why. A trace should answer four questions:
 #
 # | question | fields |
 # |---|---|
@@ -116,7 +116,7 @@ print(bad.trace)
 # | What ran? | `validation_error`, `failure`, `retry`, `latency`, `result_bytes`, `truncated` |
 # | Why did it stop? | `stop_reason` of the last step, `stop` |
 #
-# Beside them a `trace_id`, a `step_id` and the tokens. `steps()` makes such a row of each question to the model:
+# It also has a `trace_id`, a `step_id` and the tokens. `steps()` makes one such row for each request to the model:
 
 # %% tags=["item-12.1"]
 step = bad.trace.steps()[0]
@@ -134,10 +134,10 @@ for name in ("provider", "model", "tools_hash", "tool_count", "tool_choice", "st
     print(f"{name:12} {was!s:20} {now!s:20} {'' if was == now else '← differs'}")
 
 # %% [markdown]
-# There it is. The model changed, **and so did the tools**: ten more are shown. Nobody mentioned that. It was another ticket,
-# merged the same day.
+# The model changed, **and so did the tools**: ten more are shown. Nobody mentioned that. It was another ticket, merged
+# the same day.
 #
-# `tools_hash` costs one line and settles a quarrel. By hand:
+# `tools_hash` costs one line and settles the argument. By hand:
 
 # %%
 import hashlib
@@ -148,21 +148,22 @@ def hash_of(tools):
 
 
 tools = play(monday, said).trace.request["tools"]
-first = {**tools[0], "description": tools[0]["description"].replace("Call off", "Cancel")}
+reworded = {**tools[0], "description": tools[0]["description"].replace("Call off", "Cancel")}
 print("as they are  ", hash_of(tools), "and in the trace", old.tools_hash)
-print("one word     ", hash_of([first, *tools[1:]]))
+print("one word     ", hash_of([reworded, *tools[1:]]))
 print("another order", hash_of(list(reversed(tools))))
 
 # %% [markdown]
-# One word in one description gives another hash. So does another order, and that is right: the order of the tools is part of
-# what the model reads, and of what the prompt cache compares (lesson 07). `sort_keys` sorts the keys *inside* a definition,
-# which mean nothing.
+# One changed word in one description gives a different hash. So does a different order, and that is right: the order of
+# the tools is part of what the model reads, and of what the prompt cache compares (lesson 07). `sort_keys` sorts the
+# keys *inside* a definition, whose order does not matter.
 
 # %% [markdown]
-# ### What may leave the house
+# ### What may leave your system
 #
-# A trace with raw inputs is a copy of your customers' data, in a place that nobody guards. `export` writes the rows as JSONL,
-# one step a line, for a log. **Guess:** what is left of the mail address, by default?
+# A trace with raw inputs is an unguarded copy of your customers' data. `export` writes the rows as JSONL, one step per
+# line, for a log. Here is a call with a mail address in it. (The trace is one of ten that you will meet below: each was
+# made from a public bug report.)
 
 # %%
 from course_kit.classroom.broken_traces import broken_traces
@@ -170,15 +171,15 @@ from course_kit.classroom.broken_traces import broken_traces
 traces = broken_traces()
 mail = traces["T07"].trace
 for how in ("masked", "digest", "raw"):
-    second = json.loads(mail.export(how).splitlines()[1])
-    print(f"{how:7}", second["calls"][0]["raw_input"])
+    row = json.loads(mail.export(how).splitlines()[1])
+    print(f"{how:7}", row["calls"][0]["raw_input"])
 
 # %% [markdown]
-# Masked is the default. It finds what has a form, such as addresses and keys; a name in a sentence has none. A *digest*
-# shows whether two inputs were equal. Often that is enough: "the same call twice" shows.
+# Masked is the default. It finds what has a pattern, such as addresses and keys; a name in a sentence has none. A
+# *digest* shows whether two inputs were equal. Often that is enough to see "the same call twice".
 #
-# But it hides little where there is little to guess. Somebody has the log and knows how order numbers are made.
-# **Guess:** how many tries until the order behind a digest is found?
+# But it hides little where there are few possibilities. Suppose somebody has the log and knows how order numbers are
+# made. **Guess:** how many tries until they find the order behind a digest?
 
 # %%
 from course_kit.harness.trace_export import digest
@@ -189,13 +190,13 @@ for tries, number in enumerate(range(20260901, 20260931), start=1):
         print(f"{logged} is ORD-{number}: {tries} tries")
 
 # %% [markdown]
-# A **keyed hash** (HMAC, in Python `hmac`) makes that hard, as long as the key is kept away from the log. `export` has
-# none.
+# A **keyed hash** (HMAC, in Python `hmac`) makes that hard, as long as the key is not stored with the log. `export`
+# does not offer one.
 #
-# Note the `trace_id` with every complaint that users send. *"It is no use"* is no bug report. *"It is no use, trace
-# e5acd4…"* leads to step 3, wrong tool.
+# Store the `trace_id` with every complaint that users send. *"It is useless"* is not a bug report. *"It is useless,
+# trace e5acd4…"* leads to step 3, wrong tool.
 #
-# If your company gathers traces with OpenTelemetry, use the names that its conventions for generative AI give (status
+# If your company collects traces with OpenTelemetry, use the names from its conventions for generative AI (status
 # "development", as of November 2026: they may still change). `spans_of` shows them; no library is needed:
 
 # %%
@@ -207,8 +208,8 @@ for span in spans_of(mail)["children"][2:4]:
         print("   ", name, "=", value)
 
 # %% [markdown]
-# With `opentelemetry-sdk` installed, `run.trace.to_spans()` sends them. What the conventions have no name for, such as the
-# hash of the tools, goes under a prefix of your own.
+# With `opentelemetry-sdk` installed, `run.trace.to_spans()` sends them. Anything the conventions have no name for, such
+# as the hash of the tools, goes under your own prefix.
 
 # %% tags=["quiz"]
 quiz("12.2")
@@ -216,14 +217,14 @@ quiz("12.2")
 # %% [markdown]
 # ## One variable at a time
 #
-# Back to Tuesday. Compared word by word, the two releases differ in three things:
+# Back to Tuesday. A word-by-word comparison shows three differences between the releases:
 #
 # 1. the model,
 # 2. one description: `query_order` now says "where its parcel or package is, what happened to it, …",
 # 3. ten tools of the warehouse, beside the desk's six.
 #
-# The experiment takes Tuesday's release and puts back **one** of them; sentences, seeds (the model's dice) and all else
-# stay. The last row, *both of ours*, puts back two, in case one alone does not suffice. **Look at your guess about the
+# The experiment takes Tuesday's release and reverts **one** of them; sentences, seeds and everything else stay the
+# same. The last row, *both of ours*, reverts two, in case one alone is not enough. **Look at your guess about the
 # rollback** before you run it.
 
 # %% tags=["item-12.3"]
@@ -250,10 +251,10 @@ show(
 )
 
 # %% [markdown]
-# **Inputs and steps** come back with the old model, and with nothing else. They are the model's.
+# **Inputs and steps** come back with the old model, and with nothing else. The model caused them.
 #
-# **Selection** does not come back with the old model. It does, nearly, when both of *our* changes are undone. Neither of them
-# alone is enough. **Guess** from the two rows in the middle: which change took the parcel, which the teapot?
+# **Selection** does not come back with the old model. It nearly does when both of *our* changes are undone. Neither of
+# them alone is enough. Which change broke the parcel, and which the teapot?
 
 # %%
 for name in ("six tools", "old description"):
@@ -261,13 +262,13 @@ for name in ("six tools", "old description"):
     print(measured[name].slips("selection"))
 
 # %% [markdown]
-# With six tools, the description is still the new one: it took the parcel (and lost *Read order … in full*). With the old
-# description, the warehouse is still there: it took the teapot. Sunday falls in both, so it is neither's.
+# With six tools, the description is still the new one: it broke the parcel (and *Read order … in full*). With the old
+# description, the warehouse is still there: it broke the teapot. Sunday fails in both, so neither caused it.
 #
-# So the rollback would have brought back most, but not all. The team would have said "the new model was bad", and kept its
-# own two faults.
+# So on these sentences the rollback would have brought back most of it, but not all. The team would have said "the new
+# model was bad", and kept its own two mistakes.
 #
-# What causes it? Of a real model you see no settings. Of the simulated one you do:
+# What causes it? You cannot see a real model's settings. Those of the simulated one you can:
 
 # %%
 from course_kit.classroom.upgrade import MODELS
@@ -288,8 +289,8 @@ for name, given in MODELS.items():
 # %% [markdown]
 # ### Keep the new model
 #
-# Nothing forces you back. Each fall has a cure at its own layer. Selection: our two changes are undone. Inputs: a model that
-# may not ask fills the gap (lesson 03), so give it a way to ask. **Guess** what one more tool brings:
+# You do not have to go back. Each loss has a cure at its own layer. Selection: undo our two changes. Inputs: a model
+# that cannot ask fills the gap ([lesson 03](03_strict_mode.ipynb)), so give it the same way to ask, one more tool:
 
 # %%
 cured = replace(tuesday, changed={}, more=(ASK_USER,))
@@ -297,36 +298,38 @@ print("both of ours     ", measured["both of ours"])
 print("and ask_user     ", by_layer(cured))
 
 # %% [markdown]
-# The inputs are nearly back: the model asks instead of guessing. And the steps? They take one turn more for each wish, and
-# nothing is wrong with the answers: `steps` is about money and time. Whether to mind is a decision, not a bug.
+# The inputs are nearly back: the model asks instead of guessing. And the steps? Each extra request takes one more turn,
+# and the answers are right: `steps` is only about money and time. You can decide to accept that.
 
 # %% [markdown]
 # ### The two that were not changed
 #
-# `tool_choice` and the order of the messages were innocent on Tuesday. They often are not. Two releases like Monday's, with
-# one thing changed each. A program adds a text about the customer, as a turn of its own: once ahead of her question, once
-# *behind* it. (Between the two stands an assistant's "One moment.") And once a call is forced. **Guess** which does more harm.
+# On Tuesday `tool_choice` and the order of the messages were not to blame. They often are. Here are three releases like
+# Monday's, with one thing changed in each. A program adds a text about the customer as a separate turn: once before her
+# question, once *after* it. (Between the two is an assistant's "One moment.") And once a call is forced. **Guess**
+# which does the most harm.
 
 # %%
 card = "The customer writes from the app, in English, and is signed in."
 for name, one in {
-    "text ahead": replace(monday, background=card),
-    "text behind": replace(monday, background=card, background_last=True),
+    "text before": replace(monday, background=card),
+    "text after": replace(monday, background=card, background_last=True),
     "forced to call": replace(monday, tool_choice={"type": "any"}),
 }.items():
     print(f"{name:15} {by_layer(one)}")
 
 # %% [markdown]
-# Ahead it does no harm, behind it ruins most: the simulated model takes the user's last words for the request. (`inputs`
-# above Monday's share is chance: other dice, one run of 24.) A real model may be more forgiving; the habit is good all the
-# same: `tools_hash` first, then the order of the messages.
+# Before the question it does no harm; after it, it breaks most: the simulated model takes the user's last words as the
+# request. (`inputs` above Monday's share is chance: other seeds, one run of 24.) A real model may be more forgiving,
+# but the habit is good: `tools_hash` first, then the order of the messages.
 #
-# With `any` each turn must call. Sentences that want no call are lost, and so is every last answer (lesson 01). Hence the
-# zeros: those layers count all calls of a run, and a model that may not stop makes the same ones again.
+# With `any` each turn must call ([lesson 01](01_round_trip.ipynb)), so the model cannot stop. Hence the zeros: those layers
+# count all calls of a run.
 #
 # ### In other people's words
 #
-# The fixtures and the rules have one author. Here are fourteen sentences, put down once and never tuned:
+# The fixtures and the rules have one author. So here are fourteen other sentences. These were written before they were
+# tried and not changed since:
 
 # %%
 from course_kit.classroom.upgrade_cases import other_words
@@ -335,11 +338,12 @@ for name, one in {"Monday": monday, "Tuesday": tuesday, **one_back}.items():
     print(f"{name:16} {by_layer(one, other_words())}")
 
 # %% [markdown]
-# The model's part holds: inputs and steps fall on Tuesday and come back with the old model. The part about selection does
-# **not** show here. These sentences do badly from the start, and our two changes touch none of them. The row *old model* equals
-# Monday's in every column: on these sentences the rollback would have been enough.
+# The model's part holds: inputs and steps fall on Tuesday and come back with the old model. The part about selection
+# does **not** show here. These sentences do badly from the start, and our two changes affect none of them. The row *old
+# model* equals Monday's in every column: on these sentences the rollback would have been enough.
 #
-# So: the method carries over, the figures do not. You need fixtures in *your* users' words.
+# So how much was our own fault depends on the sentences. The method carries over, the figures do not. You need fixtures
+# in *your* users' words.
 
 # %% tags=["quiz"]
 quiz("12.3")
@@ -350,15 +354,16 @@ quiz("12.3")
 # %% [markdown]
 # ## Five minutes with a broken run
 #
-# Not every complaint deserves an experiment. Most causes lie open in the trace, if you look in this order:
+# Not every complaint needs an experiment. Most causes are visible in the trace, if you look in this order:
 #
-# 1. **Why it stopped.** It says which half to look at: no call was chosen, or one was and your code failed it.
-# 2. **The tools seen against the tools meant.** What is not shown cannot be called.
+# 1. **Why it stopped.** It says which half to look at: no call was chosen, or one was and your code failed.
+# 2. **The tools shown and the tool you meant.** A tool that is not shown cannot be called.
 # 3. **The raw inputs**: the dict (from a stream, the text) as it came, before your code parses, checks or repairs it.
-# 4. **Validation and retries.** Was it the contract (the input does not fit), or the run (the input fits, and it failed)?
+# 4. **Validation and retries.** Was it the contract (the input does not fit), or the run (the input fits, but the call
+#    failed)?
 # 5. Only then **one variable**: a description, the number of tools, `tool_choice`.
 #
-# Ten public bug reports became ten traces. The first complaint:
+# Back to the trace with the mails. This is its complaint:
 
 # %% tags=["item-12.2"]
 from course_kit.classroom.trace_stepper import look, trace_stepper
@@ -367,35 +372,36 @@ print(traces["T07"].complaint)
 print(traces["T07"].trace)
 
 # %% [markdown]
-# All is well in these lines: three replies, two results, no error. **Look in order.** Where is the second mail?
+# These lines look fine: three replies, two results, no error. **Look in order.** Where is the second mail?
 
 # %%
 look(traces["T07"])
 
 # %% [markdown]
-# Line 4: call 2.1 *began twice and was answered once*. The model asked for one mail. The **harness** sent two. How long did
-# the call take, and what came of it?
+# Line 4: call 2.1 *began twice and was answered once*. The model asked for one mail. The **harness** sent two. How long
+# did the call take, and what happened?
 
 # %%
 print(traces["T07"].trace.steps()[1].calls[0].latency, "seconds")
 print(traces["T07"].outcome)
 
 # %% [markdown]
-# It waited a minute, gave up, and made the call again by itself. (Lesson 09 is about that.) No prompt would have mended it.
+# It waited a minute, gave up, and made the call again by itself. (Lesson 09 is about that.) No prompt would have fixed
+# it.
 #
 # ### Play with it
 #
-# Step through a trace, press *Look* for the order. (Without a mouse: `stepper.step(2)`, `stepper.look()`.) Take `T02`, then
-# others. What did the model write, and what became of it?
+# Step through a trace, press *Look* for the order. (Without a mouse: `stepper.step(2)`, `stepper.look()`.) Take `T02`,
+# then others. What did the model write, and what did the program make of it?
 
 # %%
 stepper = trace_stepper(traces["T02"])
 stepper
 
 # %% [markdown]
-# In step 2 the *raw* input holds a text that looks like a list. The schema wants a list, nobody checked, and the tool went
-# through the text letter by letter: twenty labels. `page` writes the same as one HTML file, masked, to be mailed to a
-# colleague:
+# In step 2 the *raw* input holds a text that looks like a list. The schema wants a list, nobody checked, and the tool
+# went through the text letter by letter: twenty labels. `page` writes the same as one masked HTML file that you can
+# mail to a colleague:
 
 # %%
 page = stepper.page()  # stepper.page("trace.html") writes the file
@@ -407,8 +413,9 @@ quiz("12.4")
 # %% [markdown]
 # ## Four symptoms
 #
-# Users report symptoms. Most come down to one of four: *no call*; *the wrong tool*; *the right tool, with a wrong input*; *it does not
-# stop, or skips steps*. Each has a **decision tree**: questions that the trace helps to answer, and at the end one change.
+# Users report symptoms. Most are one of four: *no call*; *the wrong tool*; *the right tool, with a wrong input*; *it
+# does not stop, or skips steps*. Each has a **decision tree**: questions that the trace helps to answer, and at the end
+# one change.
 #
 # `walk` takes a symptom, a trace, and the tool that was meant. It has buttons; `answer` does the same:
 
@@ -425,20 +432,20 @@ walk("no call", traces["T09"], "canvas_create_edge")
 print(walk("no call", traces["T09"], "canvas_create_edge").answer("no").as_text())
 
 # %% [markdown]
-# Two tools, and neither can link boxes. Not shown, so it cannot be called:
+# Two tools, and neither can link boxes. A tool that is not shown cannot be called:
 
 # %%
 print(walk("no call", traces["T09"], "canvas_create_edge").answer("no", "no").as_text())
 
 # %% [markdown]
-# (The search for "create edge" found nothing, because it took `canvas_create_edge` for one word.) And Tuesday's parcel, as a
-# *wrong tool*. **Answer for yourself** before you read on: both tools were shown, the hash had changed …
+# (The search for "create edge" found nothing, because it treated `canvas_create_edge` as one word.) And Tuesday's
+# parcel, as a *wrong tool*. **Answer for yourself** before you read on: both tools were shown, the hash had changed …
 
 # %%
 print(walk("wrong tool", bad, "track_parcel").answer("yes", "yes").as_text())
 
 # %% [markdown]
-# That is what the experiment did. Had the hash been the same, the tree would ask for the descriptions:
+# That is what the experiment did. If the hash had been the same, the tree would ask about the descriptions:
 
 # %%
 print(walk("wrong tool", bad, "track_parcel").answer("yes", "no").as_text())
@@ -446,8 +453,8 @@ print(walk("wrong tool", bad, "track_parcel").answer("yes", "no").as_text())
 # %% [markdown]
 # ### What may be repaired without asking
 #
-# In the tree for wrong inputs stands *repair only what is on your list*. Models write digits in quotes and dates with slashes;
-# to send each back costs a turn. A repair is fine if it is **listed, logged, and can be read in one way only**:
+# The tree for wrong inputs says *repair only what is on your list*. Models write digits in quotes and dates with
+# slashes; sending each back costs a turn. A repair is fine if it is **listed, logged, and unambiguous**:
 
 # %%
 from course_kit.harness.repairs import repair_input
@@ -464,11 +471,11 @@ for value in (
     print(repaired.value, "|", "; ".join(repaired.log) or "nothing is repaired")
 
 # %% [markdown]
-# 19.99 could be euros or a slip; 03/09 is March or September. And `20260917`? You *know* that it is `ORD-20260917`. Today.
-# Next year there is a `RET-20260917`, and money goes to the wrong order. **An id is never guessed**: it goes back to the model
-# as an error, or to the user as a question.
+# 19.99 could be euros or a mistake; 03/09 could be March or September. And `20260917`? You *know* that it is
+# `ORD-20260917`, but only today. Next year there may be a `RET-20260917`, and money goes to the wrong order. **Never
+# guess an id**: send it back to the model as an error, or to the user as a question.
 #
-# The repair comes *before* the approval (lesson 06), so that the person sees what runs.
+# The repair comes *before* the approval (lesson 06), so that the person sees what will run.
 
 # %% tags=["quiz"]
 quiz("12.5")
@@ -476,21 +483,21 @@ quiz("12.5")
 # %% [markdown]
 # ## Moving to another model
 #
-# Now you can read the table that belongs into every migration. The same fixtures, before and after, layer by layer:
+# Now you can read the table that every migration needs. The same fixtures, before and after, layer by layer:
 #
 # | this fell | look at | and try |
 # |---|---|---|
 # | selection | `tools_hash`; descriptions; number of tools | boundaries, fewer tools, search |
 # | inputs | `strict` and the subset the new model takes; gaps that it fills | a way to ask, units, examples |
-# | steps | calls in one turn; order of results and messages | say what belongs together; mostly: accept it |
+# | steps | calls in one turn; order of results and messages | say what belongs together; mostly accept it |
 # | recovery | the hints in your error texts | field, expectation, what to try |
 #
 # On Tuesday recovery held, since it depends on what the error says. Both models read the same texts.
 #
 # ## The bug hunt
 #
-# Ten complaints, ten traces, each from a public report. Three you have seen: T02, T07 and T09. The others wait in exercise
-# 12.1; below it stand the links to the reports.
+# Ten complaints, ten traces, each from a public report. Three you have seen: T02, T07 and T09. The others are in
+# exercise 12.1, with links to the reports.
 
 # %% tags=["item-12.6"]
 for id, broken in traces.items():
@@ -508,8 +515,9 @@ for cause, meaning in CAUSES.items():
     print(f"{cause:14} {meaning}")
 
 # %% [markdown]
-# And your guess? In **two** of the ten the model made the first slip, and both times a check or a clear error text would have
-# mended it within a turn. In the other eight it did what it could with what it was given. (Which two, says the solution of 12.1.)
+# And your guess? In **two** of the ten the model made the first mistake, and both times a check or a clear error text
+# would have corrected it within a turn. In the other eight it did what it could with what it was given. (The solution
+# of 12.1 says which two.)
 
 # %% [markdown]
 # ## When it goes wrong
@@ -522,11 +530,11 @@ for cause, meaning in CAUSES.items():
 # | the input does not fit, and it *began* | Nobody checks before running. |
 # | three equal calls, then `max_retries: …` | Read the error as the model does. |
 # | three equal calls, then `stalled: …` | Were the results equal, too? |
-# | `truncated`, then a strange next step | The important line was cut away. |
+# | `truncated`, then a strange next step | The important line was cut. |
 # | another `tools_hash` in each step | The order changes: the prompt cache is lost. |
-# | all fields equal, and it still went otherwise | Chance. Several seeds, several trials, before you name a cause. |
+# | all fields equal, but a different outcome | Chance. Try several seeds and trials before you name a cause. |
 #
-# Every complaint of the API stands in the [index](90_glossary.ipynb).
+# Every complaint of the API is in the [index](90_glossary.ipynb).
 #
 # ## The same on the live API
 #
@@ -548,37 +556,39 @@ for name, one in {"Monday": monday, "new description": replace(monday, changed=t
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 12](../exercises/12_debugging.ipynb): diagnose the ten traces, write a field that is missing, and find out which
-# layer fell, and whose fault it was.
+# [Exercises 12](../exercises/12_debugging.ipynb): diagnose the ten traces, add a missing field, and find out which
+# layer fell and why.
 #
 # ## Recap
 #
-# A trace answers four questions: what did the model see, what did it decide, what ran, why did it stop. `tools_hash` tells at
-# a glance whether two runs were given the same tools. Inputs leave the house masked or as a hash. Look in order: the end,
-# the tools, the raw inputs, the checks; and only then experiment, with one change at a time. "Dumber" is one layer or
-# several, a layer can fall for more than one reason, and some of the reasons are your own.
+# A trace answers four questions: what did the model see, what did it decide, what ran, why did it stop. `tools_hash`
+# shows at a glance whether two runs had the same tools. Inputs leave your system masked or as a hash. Look in order:
+# the end, the tools, the raw inputs, the checks; and only then experiment, with one change at a time. "Dumber" means
+# that one or more layers fell, a layer can fall for more than one reason, and some of the reasons are your own changes. On
+# the team's fixtures the rollback would have kept two of its own mistakes; on fourteen other sentences they did not show.
+# So test with your users' words.
 #
 # New words: *trace*, *step*, *release*, *fixture*, *layer*, *tools hash*, *single-variable experiment*, *digest*, *span*,
 # *auto-repair*. They are in the [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **Quality fell after an upgrade. What do you do?** The same fixtures with both, layer by layer: selection, inputs, steps,
-# > recovery. First I compare the hash of the tools and the order of the messages, since other things change on the same day.
-# > Then I put back one thing at a time. What fell in selection I mend in descriptions or the number of tools; in inputs with
-# > a way to ask and with strict; steps I mostly accept; recovery in the error texts.
+# > **Quality fell after an upgrade. What do you do?** The same fixtures with both, layer by layer: selection, inputs,
+# > steps, recovery. First I compare the hash of the tools and the order of the messages, since other things change on
+# > the same day. Then I put back one thing at a time. I fix selection in descriptions or the number of tools, inputs
+# > with a way to ask and strict mode, and recovery in the error texts; steps I mostly accept.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"Another prompt, or roll back."* It may help, and nobody learns why. Our own two faults would have stayed.
+# - *"Another prompt, or roll back."* It may help, but nobody learns why, and your own mistakes stay.
 # - *"The new model is worse."* At what? One number for four layers names no cause.
 #
-# > **What do you log?** What answers the four questions. Seen: model, hash and number of tools, `tool_choice`. Decided: stop
-# > reason, raw inputs. Ran: validation error, failure, retries, latency, bytes, whether it was cut. Stopped: why. Inputs are
-# > masked, and every complaint carries the id of its trace.
+# > **What do you log?** Whatever answers the four questions. Seen: model, hash and number of tools, `tool_choice`.
+# > Decided: stop reason, raw inputs. Ran: validation error, failure, retries, latency, bytes, whether it was cut.
+# > Stopped: why. Inputs are masked, and every complaint carries the id of its trace.
 #
-# - *"Name, inputs, time, success."* That tells that a tool ran. It does not tell what the model saw, nor what it wrote before
-#   the parser.
-# - *"Everything, raw."* Then the log is the best place to steal from.
+# - *"Name, inputs, time, success."* That says that a tool ran. It does not say what the model saw, or what it wrote
+#   before parsing.
+# - *"Everything, raw."* Then the log is a copy of your customers' data.
 #
 # Next, the whole desk in one piece: the capstone ([lesson 13](13_capstone.ipynb)).

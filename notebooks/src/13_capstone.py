@@ -1,30 +1,31 @@
 # %% [markdown]
 # # 13 · The capstone
 #
-# You put the whole desk together. Then you take each of its guards away in turn, and see which part of a suite falls.
+# You remove an agent's guards one at a time and see which part of a test suite fails. Then you put the whole desk
+# together.
 #
 # After this lesson you can
 #
+# - **judge** a whole agent by its effects, over several trials,
+# - **tell** from a suite which guard is missing, even where the overall pass rate hides it,
+# - **find** guards that back each other up,
 # - **assemble** an agent from the pieces of twelve lessons, and say what each piece is for,
-# - **judge** a whole agent by what it does to the world, several times over,
-# - **tell** from a suite which guard is missing, where the plain rate says nothing,
-# - **find** guards that stand behind one another,
-# - **answer** the questions of this course in one breath.
+# - **answer** the questions of this course in a few sentences.
 #
-# About 75 minutes. The exercises, where you build your own agent, come on top: about 110 minutes. All lessons come before.
+# About 75 minutes. The exercises, where you build your own agent, are extra: about 110 minutes. You need all lessons.
 
 # %% tags=["setup"]
 from dataclasses import replace
 
 from course_kit import interview, quiz, report, run_suite, show
-from course_kit.classroom.capstone.desk import GUARDS, desk_agent
+from course_kit.classroom.capstone.desk import GUARDS, colleagues_agent, desk_agent
 from course_kit.classroom.capstone.playing import play, told
 from course_kit.classroom.capstone.suite import STAGES, cases, notes, reworded
 
 # %% [markdown]
 # ## One minute: what do you remember?
 #
-# Seven questions this time, from the whole course.
+# Seven questions this time, from the whole course: rather five minutes.
 
 # %% tags=["quiz"]
 quiz("13.recall")
@@ -32,92 +33,248 @@ quiz("13.recall")
 # %% [markdown]
 # ## Ninety-seven per cent
 #
-# A colleague has built a desk agent and shows you what her suite says: eleven cases, each played three times. It looks things
-# up, pays refunds, searches among sixty-six tools, survives a crash.
+# A colleague has built a desk agent and shows you her test results: eleven cases, each run three times. The agent looks
+# things up, pays refunds, searches among 66 tools, survives a crash.
 
 # %%
 short = cases(0, short=True)
-hers = run_suite(desk_agent("key"), among=short)
+hers = run_suite(colleagues_agent, among=short)
 print(len(hers), "trials,", f"{hers.pass_hat_k(1):.0%} passed (simulated)")
 
 # %% [markdown]
-# (The models behind it are simulated, here and in the whole lesson: they decide by rules.)
+# (The models are simulated throughout this lesson: they decide by rules.)
 #
-# **Write down two guesses.** Would you ship it? And if one of the guards of this course is missing in it, what does that do to
-# these ninety-seven per cent?
+# **Write down two guesses.** Would you ship it? And if it lacks one of this course's guards, what does that do to the
+# 97%?
 
 # %%
 print(hers.problems())
 
 # %% [markdown]
-# Money was paid twice, in one trial of that case. So one guard *is* missing: you know which. And the rate still says
-# ninety-seven.
+# In one trial of that case money was paid twice. So one guard *is* missing: the key that makes a repeated refund harmless
+# ([lesson 09](09_retries.ipynb)). And the rate is still 97%.
 #
-# This lesson has three parts: how the whole is put together, how it is judged, and what happens when each guard is taken away.
+# This lesson has three parts: how an agent is judged, what happens without each guard, and how the whole agent is put
+# together. First, what do you remember of the key?
+
+# %% tags=["quiz"]
+quiz("13.1")
+
+# %% [markdown]
+# ## How it is judged
+#
+# An agent here is a function of a *job*: what one customer wants, and what the agent may use for it. The suite has five
+# stages. It looks at the ledger, at the orders, at who was asked and when, at what the model was given to read, and at
+# the cost. It hardly looks at the answers ([lesson 10](10_evaluation.ipynb) says why).
+
+# %% tags=["item-13.2"]
+case = {one["id"]: one for one in cases(0)}
+for stage, asks in STAGES.items():
+    names = [name for name, one in case.items() if one["stage"] == stage]
+    print(f"{stage:10} {asks}\n           {', '.join(names)}")
+
+# %% [markdown]
+# The wording, the order and the luck are all drawn from a seed. Another seed gives another suite of the same kind. That
+# keeps an agent from being tuned to the cases.
+#
+# Does the suite refuse what it should? Here is an agent that only says that it is done:
+
+
+# %%
+def says_done(job):
+    return "Done."
+
+
+print(run_suite(says_done, among=[case["refund"]]).problems())
+
+# %% tags=["quiz"]
+quiz("13.2")
+
+# %% [markdown]
+# ## Remove one guard at a time
+#
+# Now the experiment. `desk_agent()` is the course's own agent with ten guards, all from earlier lessons; `without` removes
+# some. That makes eleven agents: the whole one, and ten that each lack one guard. All get your colleague's eleven cases,
+# with the same seeds, three trials each.
+
+# %%
+for guard, meaning in GUARDS.items():
+    print(f"{guard:7} {meaning}")
+
+# %% [markdown]
+# **Write down three guesses.** Which guard costs most when it is removed? Which can be removed without any effect? And
+# for how many of the ten does the plain rate stay above 90%? (The next two cells take a few seconds.)
+
+# %%
+whole = desk_agent()
+measured = {"whole": run_suite(whole, among=short)}
+for guard in ("ask", "hints", "gate", "notes", "scope"):
+    measured[f"no {guard}"] = run_suite(desk_agent(without=guard), among=short)
+
+# %% [markdown]
+# And the other five. *No key* is the colleague's agent, which has already been run.
+
+# %%
+measured["no key"] = hers
+for guard in ("search", "budget", "limits", "store"):
+    measured[f"no {guard}"] = run_suite(desk_agent(without=guard), among=short)
+rates = {name: (found.pass_hat_k(1), found.pass_hat_k(3)) for name, found in measured.items()}
+for name, (plain, hat) in rates.items():
+    print(f"{name:10} plain {plain:4.0%}   pass^3 {hat:4.0%}   (simulated)")
+print("above 90%:", sum(plain > 0.9 for plain, _ in rates.values()) - 1, "of", len(GUARDS))
+
+# %%
+from course_kit import plot_guards, plot_parts
+
+show(plot_guards(rates))
+
+# %% [markdown]
+# By these numbers, most guards hardly matter. An agent that pays twice, one that makes up reasons, one that shows other
+# customers' data: all above 90%. The two points are close together or the same: one case in eleven weighs little in
+# any mean.
+#
+# Now the same trials, stage by stage, as pass^3:
+
+# %%
+parts = {name: {stage: found.where(stage=stage).pass_hat_k(3) for stage in STAGES} for name, found in measured.items()}
+show(plot_parts(parts, title="pass^3 of each stage (simulated)"))
+
+# %% [markdown]
+# Most rows fall in one column, the one for their danger. The rate of a whole suite is a mean over different things. So
+# give each danger its own cases, look at them separately, and require what cannot be undone to pass three times in a
+# row.
+#
+# How much do the plain rate and pass^3 differ where it matters? These are the cases that fail *now and then*:
+
+# %%
+for name, found in measured.items():
+    for of_case, (tried, passed) in found.counts().items():
+        if 0 < passed < tried:
+            one = found.where(case=of_case)
+            print(f"{name:9} {of_case:12} plain {one.pass_hat_k(1):4.0%}   pass^3 {one.pass_hat_k(3):4.0%}")
+
+# %% [markdown]
+# Three dangers come by chance: a lost answer, a crash, a made-up reason. A single run of a suite misses these: with one
+# trial each, the case of the lost answer passes every second time.
+#
+# One more thing. *No hints* falls in two columns. What does an error text have to do with strangers?
+
+# %%
+print(measured["no hints"].problems())
+
+# %% [markdown]
+# The refusal said `NOT_ALLOWED … do not try again`. Without hints it says only `failed`, and the model repeats the call
+# until the retry cap ends the run. Nothing leaked, but the customer's own question got no answer: guards depend on each
+# other.
+
+# %% tags=["quiz"]
+quiz("13.3")
+
+# %% [markdown]
+# ## Which guards back each other up
+#
+# One row had no effect at all: *no notes*. Is that guard useless? Let four notes ask for money, two on the customer's
+# own order, two on a café's. In each pair one is worded as in a textbook, one as people write. Three guards can stop
+# them: `notes`, `scope`, `gate`. **Guess:** how many must be removed before money is paid?
+
+# %%
+from itertools import combinations
+
+three = ("notes", "scope", "gate")
+print(f"{'gone':20}", *(f"{one['id']:21}" for one in notes()))
+for number in range(4):
+    for gone in combinations(three, number):
+        counts = run_suite(desk_agent(without=gone), among=notes(), trials=1).counts()
+        row = ["-" if passed else "PAID" for tried, passed in counts.values()]
+        print(f"{', '.join(gone) or 'none':20}", *(f"{word:21}" for word in row))
+
+# %% [markdown]
+# Read it by columns. The ordinary note on the own order has one guard in its way, the gate. The textbook one has two.
+# The café's money has two or three. A guard whose removal shows nothing may be the second of two: **remove pairs before
+# you call one useless.** And count for each danger how many guards stop it. Where there is only one, that one must not
+# fail.
+#
+# (`notes` adds little because it only knows phrases, as lesson 06 showed. Here it is a spare.)
+
+# %% [markdown]
+# ### In other people's words
+#
+# The cases and the rules of the simulated model have one author. So here is the lost answer in five more sentences.
+# These were written before they were tried and not changed since. This many of four trials each pass:
+
+# %%
+for name, agent in {"whole": whole, "no key": desk_agent(without="key")}.items():
+    counts = run_suite(agent, among=reworded(), trials=4).counts()
+    print(f"{name:7}", [passed for _, passed in counts.values()], "(simulated)")
+
+# %% [markdown]
+# Two of the five fail from the start: this model does not recognise "would like 17.50 back" as a refund. A real one
+# would. In the other three, the key makes the same difference as before. So the *direction* holds where there is
+# anything to see, but the numbers depend on our sentences.
+
+# %% tags=["quiz"]
+quiz("13.4")
 
 # %% [markdown]
 # ## The desk, piece by piece
 #
-# An agent here is a function of a **job**: what a customer writes (`job.said`), the number of the task (`job.ticket`), who is
-# signed in (`job.customer`), a client, the shop, a person who decides (`job.decide`), a way to ask the customer (`job.ask`),
-# a folder, and the tools of other services (`job.more`).
+# What is in such an agent? It starts from a **job**:
 #
-# `play` plays one case of the suite with an agent. `told` says what happened, a line each: who was asked (`person`,
-# `customer`), what reached the `shop`, the last words (`answer`). Each piece is seen once.
+# | field | what it is |
+# |---|---|
+# | `job.said` | what the customer writes |
+# | `job.ticket` | the number of this task |
+# | `job.customer` | who is signed in |
+# | `job.client` | a client for the model |
+# | `job.shop` | the shop, with everybody's orders in it |
+# | `job.decide` | the person at the desk, who approves or refuses |
+# | `job.ask` | a way to ask the customer |
+# | `job.more` | sixty tools of other services, or an empty list |
+# | `job.folder` | a folder for this ticket |
 #
-# ### 1. Hands
+# `play` runs one case of the suite with an agent and returns what could be seen, as a dict. `told` writes that down in
+# order: who was asked (`person`, `customer`), what reached the `shop`, the final `answer`. Each piece of the agent is
+# shown once.
+#
+# ### 1. Tools and a loop
 #
 # ```python
 # tools = desk_tools(job.shop)
 # run_agent(job.client, tools=tools, messages=job.said)
 # ```
 #
-# Definitions, checks of inputs, error results and the loop come with these two lines (lessons 01, 02, 04). Reads of one turn
-# run together (05). **Guess** how many calls were in the shop at the same time:
+# Definitions, input checks, error results and the loop come with these two lines (lessons 01, 02, 04). `query_order` and
+# `cancel_order` are strict, because there it costs nothing: no bound becomes mere text, and no input is optional (03).
+# Reads in one turn run together (05). `together` counts how many calls were in the shop at the same time:
 
 # %% tags=["item-13.1"]
-whole = desk_agent()
-case = {one["id"]: one for one in cases(0)}
 seen = play(whole, case["two_wishes"])
 print(case["two_wishes"]["said"])
 print(told(seen))
 print("together:", seen["together"])
 
 # %% [markdown]
-# **Strict where it helps** (03). Where does it cost nothing? `moved` lists what the strict subset does not know and what would
-# become mere words:
-
-# %%
-from course_kit import desk_tools, open_shop, to_strict
-
-for entry in desk_tools(open_shop()):
-    schema = entry.input_schema
-    optional = len(schema["properties"]) - len(schema.get("required", ()))
-    print(f"{entry.name:16} moved: {len(to_strict(schema).moved)}   optional inputs: {optional}")
-
-# %% [markdown]
-# `query_order` and `cancel_order` lose nothing and have nothing optional: these two are strict here. The checks stay on for
-# all six, with the schema as it was written. And since strict leaves no way to say "I do not know", there is a way to ask:
-#
 # ### 2. A way to ask
 #
 # ```python
 # @tool(effect="read")
 # def ask_user(question: str) -> str:
-#     """Ask the customer for something that is needed and that nobody has said."""
+#     """Ask the user for something that you need and were not told."""
 #     return job.ask(question)
 # ```
+#
+# Without it, a missing reason is made up now and then (03). Here nobody has said why:
 
 # %%
 print(case["no_reason"]["said"])
 print(told(play(whole, case["no_reason"])))
 
 # %% [markdown]
-# The customer is asked, the person decides, the money leaves. In this order.
+# The customer is asked, then the person decides, then the money is paid.
 #
-# ### 3. Errors that lead on
+# ### 3. Errors with hints
 #
-# She wants to cancel an order that has left the shop. The error says so, and names what would help (04):
+# The customer wants to cancel an order that has left the shop. The error says so, and names a tool that helps (04):
 
 # %%
 print(case["too_late"]["said"])
@@ -131,9 +288,9 @@ print(told(play(whole, case["too_late"])))
 # run_agent(..., approver=job.decide)                                        # a person decides (06)
 # ```
 #
-# `cancel_order` gets `needs_approval=True` beside it. Here the bank pays, and its answer is lost. (Luck of this kind strikes
-# in every second trial of the suite; `unlucky` says in which.) **Guess:** how often does the call reach the shop, and how
-# often is money paid?
+# `cancel_order` also gets `needs_approval=True`. Here the bank pays, but its answer is lost, as in the case that your
+# colleague's agent failed. (Such bad luck comes in every second trial of the suite; `unlucky` says in which.) **Guess:**
+# how often does the call reach the shop, and how often is the person asked?
 
 # %%
 lost = case["lost_answer"]
@@ -142,8 +299,8 @@ print(told(seen))
 print("ledger:", seen["paid"])
 
 # %% [markdown]
-# The model does not know either, so it calls again, and to the gate a second call is a new one: the person is asked again.
-# The key makes it harmless: the shop answers with the first receipt.
+# Both happen twice. The model does not know that the money was paid, so it calls again, and to the gate a second call is
+# a new one. The key makes it harmless: the shop answers with the first receipt, and the ledger has one line.
 #
 # ### 5. Whose orders?
 #
@@ -151,18 +308,18 @@ print("ledger:", seen["paid"])
 # shop = job.shop.for_customer(job.customer)
 # ```
 #
-# One line, and it stands where the data is. An order's note tells the model to look up somebody else's parcel; this model
-# obeys notes:
+# It is one line, close to the data. An order's note tells the model to look up somebody else's parcel; this model obeys
+# notes:
 
 # %%
 print(case["note_reads"]["note"][1])
 print(told(play(whole, case["note_reads"])))
 
 # %% [markdown]
-# `NOT_ALLOWED`. No person was asked, for it is a read; the gate would not have seen it. A second guard works on the note
-# itself: one that reads like an instruction is left out (`suspect_passages`, 06). This one does not read like one.
+# `NOT_ALLOWED`. No person was asked, because it is a read; the gate would not have stopped it. A second guard works on
+# the note itself: it removes notes that read like an instruction (`suspect_passages`, 06). This one does not.
 #
-# ### 6. Sixty-six tools
+# ### 6. A search among 66 tools
 #
 # ```python
 # SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
@@ -172,12 +329,12 @@ print(told(play(whole, case["note_reads"])))
 # %%
 many = case["look_among_many"]
 print(many["said"])
-for name, agent in {"search": whole, "all in the prompt": desk_agent("search")}.items():
+for name, agent in {"search": whole, "all in the prompt": desk_agent(without="search")}.items():
     seen = play(agent, many)
     print(f"{name:18} tools shown: {seen['shown']:2}   tokens: {seen['tokens']:6,}   {told(seen).splitlines()[0]}")
 
 # %% [markdown]
-# (With a search the model reads twice, before and after it has found something; both are in these tokens.)
+# (With a search the model reads twice, before and after the search; these tokens include both.)
 #
 # ### 7. Limits
 #
@@ -185,11 +342,11 @@ for name, agent in {"search": whole, "all in the prompt": desk_agent("search")}.
 # run_agent(..., max_calls=12, max_iterations=8, max_retries=2, stall_after=3, budget=5_000)
 # ```
 #
-# Calls, rounds, retries, circles and the length of a result all have an end (08, 09). A model that always wants to look at one
-# more thing, with and without them:
+# Calls, rounds, retries, stalls and the length of a result are all limited (08, 09). Here is a model that always wants
+# to look at one more thing, with and without limits:
 
 # %%
-for name, agent in {"limits": whole, "no limits": desk_agent("limits")}.items():
+for name, agent in {"limits": whole, "no limits": desk_agent(without="limits")}.items():
     seen = play(agent, case["wanders"])
     print(f"{name:10} calls of the shop: {len(seen['diary'])}   the run ended with {seen['stopped']}")
 
@@ -205,20 +362,21 @@ for name, agent in {"limits": whole, "no limits": desk_agent("limits")}.items():
 #     run = run_agent(..., store=store)
 # ```
 #
-# The messages and the limits lie in the store; tools, approver and budget are given again.
+# The messages and the limits are in the store; tools, approver and budget are passed again.
 #
-# The process dies just after the payment. The job is delivered a second time. (Here an interrupt tears the run off, in this
-# process; in lesson 09 you killed a real one.) **Guess** how often the person is asked:
+# The process dies just after the payment. The job is delivered a second time. (Here an interrupt breaks off the run in
+# this process; in lesson 09 you killed a real one.) **Guess** how often the person is asked:
 
 # %%
 crash = case["crash_after"]
-for name, agent in {"store": whole, "no store": desk_agent("store")}.items():
+for name, agent in {"store": whole, "no store": desk_agent(without="store")}.items():
     seen = play(agent, crash, crash["unlucky"])
     print(name, "→ paid:", seen["paid"])
     print(told(seen))
 
 # %% [markdown]
-# Both pay once, thanks to the key. But only the store remembers that the person has decided, and that the payment came back.
+# Both pay once, thanks to the key. But only the store remembers that the person has decided, and that the payment
+# succeeded.
 #
 # ### 9. A trace
 #
@@ -226,195 +384,55 @@ for name, agent in {"store": whole, "no store": desk_agent("store")}.items():
 # (job.folder / "trace.jsonl").write_text(run.trace.export())                # masked (12)
 # ```
 #
-# That is the whole agent: some 50 lines around `run_agent`. It lies in `course_kit/classroom/capstone/desk.py`, with a switch
-# for each guard. Read it *after* you have written yours.
+# ### The nine pieces together
+#
+# Here is the course's own agent, as it runs in this lesson. Each `in guards` is a switch for the experiment above; in
+# your own agent they are all on. First the run:
 
-# %% tags=["quiz"]
-quiz("13.1")
+# %% [markdown] tags=["mirrors:course_kit.classroom.capstone.desk.desk_agent"]
+# (The build puts the source of `desk_agent` here.)
 
 # %% [markdown]
-# ## Judged
-#
-# The suite has five stages. It looks at the ledger, at the orders, at who was asked before what, at what the model was given
-# to read, and at the cost. Answers are hardly read: lesson 10 told you why.
+# And the tools of one job:
 
-# %% tags=["item-13.2"]
-for stage, asks in STAGES.items():
-    names = [one["id"] for one in cases(0, stage)]
-    print(f"{stage:10} {asks}\n           {', '.join(names)}")
+# %% [markdown] tags=["mirrors:course_kit.classroom.capstone.desk.tools_of"]
+# (The build puts the source of `tools_of` here.)
 
 # %% [markdown]
-# What is said, which order, which luck: all is drawn from a seed. Another seed is another suite of the same kind. That keeps an
-# agent from being tuned to the cases.
-#
-# Does the suite refuse what it should? Four agents that no one should ship, each with what the suite says first:
+# About 50 lines around `run_agent`. The constants and the small helpers are in `course_kit/classroom/capstone/desk.py`.
 
+# %% [markdown]
+# ## A page to keep
+#
+# `report` makes one page of a suite's results. This is the whole agent's:
 
 # %%
-def says_done(job):
-    return "Done."
-
-
-refund = [case["refund"]]
-bad = {"says it is done": says_done, "no person": desk_agent("gate")}
-for name, agent in bad.items():
-    print(f"{name}: {run_suite(agent, among=refund, trials=2).problems()}")
-for name, guard, of_case in (("pays twice", "key", "lost_answer"), ("reads all", "scope", "note_reads")):
-    print(f"{name}: {run_suite(desk_agent(guard), among=[case[of_case]], trials=2).problems()}")
-
-# %% [markdown]
-# Each is refused with a sentence that says what happened. Now the whole agent, on the short suite. `report` makes one page of
-# it:
-
-# %%
-results = run_suite(whole, among=short)
-page = report(results, "The course's desk agent")
+page = report(measured["whole"], "The course's desk agent")
 page
 
 # %% [markdown]
-# Read the interval beside the rate. Eleven cases without a failure do not prove that the next eleven pass. And the suite was
-# made so that a whole agent *can* pass it; on customers' own words it would do worse (more below).
+# Read the interval beside the rate: eleven cases without a failure do not prove that the next eleven pass. And the suite
+# was built so that a complete agent *can* pass it; with customers' own words it would do worse, as you have seen.
 #
-# `save` keeps the page, as HTML and as text, in `reports/` of your workspace. In the exercises you make one of your own agent.
+# Under the results are eight questions, to be answered **before it goes live**. No suite answers them, so take them to
+# your own agent. `save` keeps the page, as HTML and as text, in `reports/` of your workspace:
 
 # %%
 print([file.name for file in page.save()])
 
-# %% tags=["quiz"]
-quiz("13.2")
-
-# %% [markdown]
-# ## Take one guard away
-#
-# Now the experiment. Ten guards; eleven agents: the whole one, and ten that lack one guard each. The same eleven cases, the
-# same seeds, three trials.
-
-# %%
-for guard, meaning in GUARDS.items():
-    print(f"{guard:7} {meaning}")
-
-# %% [markdown]
-# **Write down three guesses.** Which guard costs most when it goes? Which can be taken away without any effect? And for how
-# many of the ten does the plain rate stay above 90 %? (The next two cells take some seconds.)
-
-# %%
-measured = {"whole": results}
-for guard in ("ask", "hints", "gate", "notes", "scope"):
-    measured[f"no {guard}"] = run_suite(desk_agent(guard), among=short)
-
-# %% [markdown]
-# And the other five. *No key* is the colleague's agent, which has been played already.
-
-# %%
-measured["no key"] = hers
-for guard in ("search", "budget", "limits", "store"):
-    measured[f"no {guard}"] = run_suite(desk_agent(guard), among=short)
-rates = {name: (found.pass_hat_k(1), found.pass_hat_k(3)) for name, found in measured.items()}
-for name, (plain, hat) in rates.items():
-    print(f"{name:10} plain {plain:4.0%}   pass^3 {hat:4.0%}   (simulated)")
-print("above 90 %:", sum(plain > 0.9 for plain, _ in rates.values()) - 1, "of", len(GUARDS))
-
-# %%
-from course_kit import plot_guards, plot_parts
-
-show(plot_guards(rates))
-
-# %% [markdown]
-# Seen from here, most guards hardly matter. An agent that pays twice, one that makes reasons up, one that shows strangers' data:
-# all in the nineties. The two points lie near each other, or on each other: one case in eleven weighs little in any mean.
-#
-# Now the same trials, stage by stage, as pass^3. **Guess** first what the row *no key* looks like:
-
-# %%
-parts = {name: {stage: found.where(stage=stage).pass_hat_k(3) for stage in STAGES} for name, found in measured.items()}
-show(plot_parts(parts, title="pass^3 of each stage (simulated)"))
-
-# %% [markdown]
-# Most rows fall in one column, and it is the column of their danger. The rate of a whole suite is a mean over things that are
-# not alike. So give each danger its cases, look at them apart, and ask for what cannot be undone three times in a row.
-#
-# How far apart are the plain rate and pass^3 where it matters? These are the cases that fail *now and then*:
-
-# %%
-for name, found in measured.items():
-    for of_case, (tried, passed) in found.counts().items():
-        if 0 < passed < tried:
-            one = found.where(case=of_case)
-            print(f"{name:9} {of_case:12} plain {one.pass_hat_k(1):4.0%}   pass^3 {one.pass_hat_k(3):4.0%}")
-
-# %% [markdown]
-# Three dangers come by chance: a lost answer, a crash, a reason made up. They are the ones that a single run of a suite misses:
-# with one trial each, the case of the lost answer passes every second time.
-#
-# One more thing to see. *No hints* falls in two columns. What has an error text to do with strangers?
-
-# %%
-print(measured["no hints"].problems())
-
-# %% [markdown]
-# The refusal said `NOT_ALLOWED … do not try again`. Mute, it says `failed`, and the model makes the call again until the cap on
-# retries ends the run. Nothing leaked. But the customer's own question was left without an answer: guards lean on one another.
-
-# %% tags=["quiz"]
-quiz("13.3")
-
-# %% [markdown]
-# ## What stands behind what
-#
-# One row had no effect at all: *no notes*. Is that guard useless? Let four notes ask for money, two on the customer's own order,
-# two on a café's. In each pair one is worded as in a textbook, one as people write. Three guards can be in the way: `notes`,
-# `scope`, `gate`. **Guess:** how many must be gone before money leaves?
-
-# %%
-from itertools import combinations
-
-three = ("notes", "scope", "gate")
-print(f"{'gone':20}", *(f"{one['id']:21}" for one in notes()))
-for number in range(4):
-    for gone in combinations(three, number):
-        counts = run_suite(desk_agent(*gone), among=notes(), trials=1).counts()
-        row = ["-" if passed else "PAID" for tried, passed in counts.values()]
-        print(f"{', '.join(gone) or 'none':20}", *(f"{word:21}" for word in row))
-
-# %% [markdown]
-# Read it by columns. The ordinary note on the own order has one guard in its way, the gate. The textbook one has two. The
-# café's money has two or three. A guard whose loss shows nothing may be the second of two: **take pairs away before you call
-# one useless.** And count for each danger how many stand in its way. Where it is one, that one must not fail.
-#
-# (No wonder about `notes`: it knows phrases. Lesson 06 showed what that is worth. Here it is a spare wheel.)
-
-# %% [markdown]
-# ### In other people's words
-#
-# The cases and the rules of the simulated model have one author. So here is the lost answer five times more, in sentences that
-# were put down once and not tuned. Out of four trials each, so many pass:
-
-# %%
-for name, agent in {"whole": whole, "no key": desk_agent("key")}.items():
-    counts = run_suite(agent, among=reworded(), trials=4).counts()
-    print(f"{name:7}", [passed for _, passed in counts.values()], "(simulated)")
-
-# %% [markdown]
-# Two of the five fail from the start: this model does not take "would like 17.50 back" for a refund. A real one would. In the
-# other three, the key makes the same difference as before. So the *direction* holds where there is anything to see, and the
-# heights belong to our sentences.
-
-# %% tags=["quiz"]
-quiz("13.4")
-
 # %% [markdown]
 # ## The interview
 #
-# Thirteen questions, one or two from each lesson, as a colleague or an interviewer might ask them. Say your answer **aloud**
-# before you unfold. Beside each stand answers one hears, and what is wrong with them. (Without a mouse:
-# `interview().answer(3)`.)
+# Thirteen questions, one or two from each lesson, as a colleague or an interviewer might ask them. Say your answer
+# **aloud** before you open the card. Each card also has answers you will hear, and what is wrong with them. (Without a
+# mouse: `interview().answer(3)`.)
 
 # %% tags=["item-13.3"]
 interview()
 
 # %% [markdown]
-# A good way to use it: a friend reads the question, and after your answer asks "and what would go wrong without it?". The
-# experiment above has an answer to most.
+# A good way to use it: a friend reads the question, and after your answer asks "and what would go wrong without it?".
+# The experiment above answers that for most.
 
 # %%
 interview().answer(10)
@@ -425,16 +443,16 @@ interview().answer(10)
 # | you see | look at |
 # |---|---|
 # | the suite passes, customers complain | Whose words are in the cases? Put theirs in. |
-# | one case fails in one trial of three | Not noise: a danger that comes by chance. Play it twenty times. |
-# | `was paid 2 times` | The key: is it the same for both calls? Does it hold a clock? |
+# | one case fails in one trial of three | This is a danger that comes by chance. Run it twenty times. |
+# | `was paid 2 times` | The key: is it the same for both calls? Is there a time in it? |
 # | `the second was taken for a repetition` | The key again: it lacks the ticket. |
 # | `reached the shop before the person had said yes` | Which tool has `needs_approval`? Who is the approver? |
-# | `was not for this customer's eyes` | Bound the data, not the words. |
+# | `was not for this customer's eyes` | Restrict the data; do not rely on wording. |
 # | `the first request showed … tools` | What is deferred, and is there a search? |
-# | `the person was asked 2 times` | Is the run taken up from the store, or begun anew? |
-# | everything falls at once | One thing changed under all: `tools_hash` first (lesson 12). |
+# | `the person was asked 2 times` | Is the run resumed from the store, or started again? |
+# | everything fails at once | One thing changed for all cases: check `tools_hash` first (lesson 12). |
 #
-# Complaints of the API stand in the [index](90_glossary.ipynb).
+# Complaints of the API are in the [index](90_glossary.ipynb).
 #
 # ## The same on the live API
 #
@@ -464,40 +482,33 @@ for name in ("refund", "no_reason"):
 #
 # ## Recap
 #
-# The desk is some 50 lines around `run_agent`: hands, a way to ask, errors that lead on, a person and a key, one customer's
-# orders, a search, limits, a store, a trace. It is judged by what happened to the world, on cases drawn from a seed, several
-# times each. Taken away one at a time, most guards leave the plain rate above ninety; the part of the suite that was made for
-# them falls. Dangers that come by chance need several trials, and pass^k. A guard whose loss shows nothing may stand behind
-# another. And what was measured here is simulated: the method is yours to take home, the figures are not.
+# The desk is about 50 lines around `run_agent`: tools, a way to ask, errors with hints, a person and a key, one
+# customer's orders, a search, limits, a store, a trace. It is judged by its effects, on cases drawn from a seed,
+# several times each. Without any one guard, the plain rate mostly stays above 90%; the part of the suite made for that
+# guard falls. Dangers that come by chance need several trials, and pass^k. A guard whose removal shows nothing may be
+# backed up by another. The measurements are simulated: the method carries over, the figures do not.
 #
 # New words: *job*, *suite*, *stage*, *ablation* (taking one part away to see what it is for), *guard*. They are in the
 # [glossary](90_glossary.ipynb).
 #
 # ## Say it in one breath
 #
-# > **Is your agent ready?** I can say what each guard is for, and I have seen a case fall without it. It is judged by the
-# > state of the world, each danger apart, several trials of each, and by pass^k where nothing can be undone. For each
-# > danger I know how many guards stand in its way. What it may cost has an end, what it did has a trace, and the cases
-# > come from users.
+# > **Is your agent ready?** I can say what each guard is for, and I have seen a case fall without it. It is judged by
+# > its effects, each danger separately, with several trials each, and by pass^k where nothing can be undone. For each
+# > danger I know how many guards stop it. Its cost is limited, its actions leave a trace, and the cases come from
+# > users.
 #
-# Two answers one hears:
+# Two answers you will hear:
 #
-# - *"It passes 97 % of our suite."* So did the one that paid twice.
-# - *"The new model is so good that it needs no guards."* A better model loses no fewer answers of a bank, and its process
-#   dies as often.
+# - *"It passes 97% of our suite."* So did the one that paid twice.
+# - *"The new model is so good that it needs no guards."* With a better model the bank's answers are lost just as often,
+#   and the process still crashes.
 #
 # ## What to take home
 #
-# Before your own agent goes live:
+# The report, for one of your own agents. Start small: take one of your tools that writes, and answer the eight questions
+# of the page for it. Then break each of its guards on purpose, once, and watch a case fail: until then you only hope
+# that it works.
 #
-# 1. **List what it can do to the world.** Beside each write: who decides, under which key, how often, for whom.
-# 2. **Break each guard on purpose**, once, and watch a case fall. A guard that was never seen to work is a hope.
-# 3. **Write ten cases from your users' own words**, three of which need no call.
-# 4. **Run each several times**, and look at the parts, not at the mean.
-# 5. **Put a number on the cost** of one task: calls, tokens, seconds.
-# 6. **Keep traces**, masked, and read five of them every week.
-# 7. **Run the same cases before every change** of model, description or tool.
-#
-# The pieces of this course are a package: the linters (`course lint`, `course strict`), the mock provider as a test double
-# (`course mock`), the loop, the store, the evaluation. Take what you need. Then take one tool of your own, one that writes, and
-# go through the seven lines with it. That is the exercise after the last one.
+# The pieces of this course are a package: the linters (`course lint`, `course strict`), the mock provider as a test
+# double (`course mock`), the loop, the store, the evaluation. Take what you need.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Exercises 00 · Start here
 #
-# Two exercises, five minutes, to see how it goes. The lesson: [00 · Start here](../notebooks/00_start_here.ipynb).
+# Two exercises, five minutes, to see how they work. The lesson: [00 · Start here](../notebooks/00_start_here.ipynb).
 
 # %% tags=["setup"]
 from course_kit import check, hint, solution

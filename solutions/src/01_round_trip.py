@@ -17,12 +17,12 @@ from course_kit import DEFAULT_MODEL, check, hint, solution
 # `client` is an SDK client. `tools` maps each tool's name to a Python function. `definitions` is what goes into the
 # request. Talk to the model until it has answered, and return the whole list of messages, the last answer included.
 #
-# - Every call gets exactly one result, under its id. All results of a turn stand in one message, in call order.
+# - Every call gets exactly one result, under its id. All results of a turn go in one message, in call order.
 # - What a function returns becomes JSON text.
-# - A function that raises, or a name that is not in `tools`, must not end the run: answer that call with
-#   `"is_error": True` and a sentence that names the trouble.
+# - A function that raises, or a name that is not in `tools`, must not end the run: answer that call with `"is_error":
+#   True` and a sentence that names the problem.
 # - Calls of a turn that did not stop with `tool_use` are not run. Leave them out of the list, or answer them with an error.
-# - After `limit` replies it ends, whatever the model wants. What is returned must be legal to go on with: no call in it
+# - After `limit` replies it ends, whatever the model wants. The returned list must be legal to continue: no call
 #   without its result.
 
 # %% tags=["exercise-1.1"]
@@ -62,7 +62,7 @@ check("1.1", talk)
 # %% [markdown] tags=["solution"]
 # One `try` around everything that belongs to a single call keeps the others safe: whatever happens inside, one result
 # comes out. The limit is handled in the same place, so that even the last turn leaves no call unanswered. A turn that
-# was cut keeps its words and loses its calls. The mock's `report()` would find nothing to mend in what this loop sends.
+# was cut keeps its words and loses its calls. The mock's `report()` would find nothing to fix in what this loop sends.
 
 # %% [markdown]
 # ## 1.2 Find the broken rule
@@ -74,7 +74,7 @@ check("1.1", talk)
 #
 # `"call without result"`, `"result without call"`, `"two results"`, `"not first"`, `"not at once"`.
 #
-# "Not first" is a result with something ahead of it in its turn. "Not at once" is a result that comes a turn too late.
+# "Not first" is a result with something before it in its turn. "Not at once" is a result that comes a turn too late.
 
 # %%
 TRANSCRIPTS = {
@@ -143,8 +143,8 @@ check("1.2", {"a": broken_a, "b": broken_b, "c": broken_c})
 # *Medium, useful, about 10 minutes.*
 #
 # Write the body of a request (a dict, as for `client.messages.create(**body)`) after which the reply is certain to hold
-# exactly one call of `get_weather`, with some `city` in it, in as few input tokens as you can. The model must be one
-# that may be forced. The check counts with `count_tokens`; the bar is 470.
+# exactly one call of `get_weather`, with some `city` in it, in as few input tokens as you can. The model must allow
+# forcing. The check counts with `count_tokens`; the limit is 470.
 
 # %% tags=["exercise-1.3"]
 # BEGIN SOLUTION none

@@ -82,9 +82,9 @@ amount_cents = (True, "fails without")
 check("2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_cents": amount_cents})
 
 # %% [markdown] tags=["solution"]
-# Required is what the call must fail without. A mail to nobody and a transfer of no amount are no calls. A copy has a sensible
-# meaning when it is left out (none), and so has a page (the first). Both belong into the description. *Often sent* and *might be
-# forgotten* are no reasons: a required field that nobody mentions is not remembered, it is invented.
+# Required is what the call must fail without. A mail to nobody and a transfer of no amount make no sense. A copy has a sensible
+# meaning when it is left out (none), and so has a page (the first). Say both in the description. *Often sent* and *might be
+# forgotten* are not reasons: a required field that nobody mentions is made up.
 
 # %% [markdown]
 # ## 2.3 Split `update_record`
@@ -96,8 +96,8 @@ check("2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_
 #
 # - Ids look like `CUS-1001`, `ORD-20260917`, `PRD-101`. People say prices like 24.50; your program wants cents.
 # - Each tool is closed, says what it is for, and requires its id and the new value.
-# - What cannot be right must not fit: an id of another kind, an e-mail address without an @, a status that is neither packed nor
-#   shipped, a price of 24.5 or below zero.
+# - Wrong values must not fit: an id of another kind, an e-mail address without an @, a status that is neither packed
+#   nor shipped, a price of 24.5 or below zero.
 # - The check asks the simulated model for changes in several wordings. Each must lead to one call, of the right tool, with the right
 #   values. So from "Product PRD-101 has a new price: 24.50" come the id `"PRD-101"` and the number `2450`.
 
@@ -173,7 +173,7 @@ check("2.3", tools)
 
 # %% [markdown] tags=["solution"]
 # Three names that say what is done, six inputs that mean something. With `payload` the schema had given up: any price for any
-# customer would have passed. Now `pattern` and `enum` refuse what is no id and no status, `integer` and `minimum` refuse 24.5 and
+# customer would have passed. Now `pattern` and `enum` refuse a wrong id and a wrong status, `integer` and `minimum` refuse 24.5 and
 # -100, and the unit in the name makes 2450 of 24.50. (The descriptions are short. A boundary and a word about what comes back would do them good.)
 
 # %% [markdown]
@@ -184,9 +184,9 @@ check("2.3", tools)
 # `manage_order` is meant for cancelling, and claims everything. Rewrite it: name, description and inputs, as you like, with at most
 # 600 characters of description. Its two neighbours stay as they are. Two things are asked for, with each of several seeds:
 #
-# - At least nine of the ten requests below are right. **One of the ten cannot be won from here. Which, and whose fault is it?**
-# - At least nine of twelve others are right, which you are not shown. They say the same things as other people would. The check
-#   tells you one slip at a time. Think further than that slip: which words would the next five people use?
+# - At least nine of the ten requests below are right. **One of the ten cannot be fixed from here. Which, and why?**
+# - At least nine of twelve others are right, which you are not shown. They say the same things in other people's words.
+#   The check names one miss at a time. Think beyond it: which words would the next five people use?
 
 # %%
 from course_kit.classroom.exercises.lesson_02 import NEIGHBOURS, REQUESTS
@@ -207,7 +207,7 @@ MANAGE_ORDER = {
 measure({"cancel": MANAGE_ORDER, **NEIGHBOURS}, REQUESTS)
 
 # %% [markdown]
-# The bench is here, too, if you like it better. What you have made on it is `bench.definition`.
+# You can also use the workbench. `bench.definition` is what you made.
 
 # %%
 bench = workbench(MANAGE_ORDER, REQUESTS, beside=NEIGHBOURS)
@@ -235,21 +235,21 @@ cancel_order = {
 check("2.4", cancel_order)
 
 # %% [markdown] tags=["solution"]
-# Three things were in the way. The name claimed everything. The users' words (*stop*, *call off*, *twice*) stood nowhere, and
+# Three things were in the way. The name claimed everything. The users' words (*stop*, *call off*, *twice*) were missing, and
 # neither did those of the twelve others (*withdraw*, *changed my mind*, *need*). And the required `action` was one more thing to be made up. *Before it is sent* rather than *that has not been sent*: this model takes
 # what follows a "not" for other people's work.
 #
 # The one that cannot be won is *Has ORD-20260908 been delivered?*: `refund_order` claims every "delivered order". The fault is the
-# neighbour's. Mend it there:
+# neighbour's. Repair it there:
 
 # %% tags=["solution"]
 track_parcel = NEIGHBOURS["parcel"]
-mended = {
+repaired = {
     "cancel": cancel_order,
     "refund": {**NEIGHBOURS["refund"], "description": "Pay money back when something arrived broken or never came."},
     "parcel": {**track_parcel, "description": "Say where a parcel is and whether it has been delivered."},
 }
-measure(mended, REQUESTS)
+measure(repaired, REQUESTS)
 
 # %% [markdown] tags=["solution"]
 # Ten of ten, by changing two tools that were not on the bench. The twelve have been used up by now: you have read their slips.
@@ -263,7 +263,7 @@ MORE = [
     ("The bowl has a crack. I would like 14.50 back for ORD-20260914.", "refund"),
     ("Which day will ORD-20260908 arrive?", "parcel"),
 ]
-measure(mended, MORE)
+measure(repaired, MORE)
 
 # %% [markdown] tags=["solution"]
 # That is where the work goes on: with the words of the slips, and then with sentences that nobody has seen.

@@ -17,12 +17,12 @@ shop = open_shop()
 #
 # *Medium, core, about 25 minutes, about 15 lines.*
 #
-# Write a small transformer. `minimum`, `maximum`, `multipleOf` and `maxItems` leave the schema, and their meaning goes to
-# the end of that schema's `description`, in words of your own. Whoever reads them must be able to tell them apart.
+# Write a small transformer. `minimum`, `maximum`, `multipleOf` and `maxItems` leave the schema, and their meaning goes
+# to the end of that schema's `description`, in your own words. A reader must be able to tell them apart.
 #
 # - Everything else stays as it is, at every depth: `properties`, `items`, `anyOf`, `$defs`.
 # - A property may be *named* `minimum`. It is a field, not a keyword.
-# - What stands in `default` is a value, whatever it looks like.
+# - Whatever is in `default` is a value, even if it looks like a schema.
 # - The schema you are given is not changed: inputs are still checked with it.
 #
 # For example (the words are yours, the places are not):
@@ -78,11 +78,11 @@ check("3.1", soften)
 #
 # *Easy, core, about 15 minutes, about 12 lines.*
 #
-# Enum values of a strict call may come with other capitals than you listed. Write a repair that hides nothing. It looks at
-# the fields of the object itself, not inside them, and returns a pair: a new input, and the list of what it changed, each
-# as `(name, came, became)`.
+# Enum values of a strict call may be capitalised differently from your list. Write a repair that hides nothing. It
+# looks at the fields of the object itself, not inside them, and returns a pair: a new input, and the list of what it
+# changed, each as `(name, came, became)`.
 #
-# - Changed is only a string that is not listed, and that equals *exactly one* listed string apart from capitals.
+# - Change only a string that is not listed and that equals *exactly one* listed string apart from capitals.
 # - Everything else stays: exact values, words that are not listed, fields without an `enum`, fields the schema does not know.
 # - The input you are given is not changed.
 #
@@ -124,8 +124,8 @@ check("3.2", repair)
 #
 # *Medium, core, about 20 minutes, about 15 lines.*
 #
-# The third line of defence, for real. `given` is a refund's input that has passed the check. `customer_id` comes from
-# the session. Return a list of sentences, one for each objection; an empty list means: go ahead. Nothing is paid here.
+# Write the third line of defence. `given` is a refund's input that has passed the check. `customer_id` comes from the
+# session. Return a list of sentences, one for each objection; an empty list means: go ahead. Nothing is paid here.
 #
 # - The order must be this customer's. If it is not, say so in one sentence and nothing else: the same sentence whether the
 #   order belongs to somebody else or does not exist.
@@ -174,7 +174,7 @@ check("3.3", objections)
 # %% [markdown] tags=["solution"]
 # The foreign order is decided first and alone. An objection such as "that order is shipped, and it is not yours" tells a
 # stranger something about somebody's parcel, and the model will pass it on. The rest is collected, because the model
-# mends everything it is told at once, and one thing at a time otherwise: lesson 04.
+# corrects what it is told: all at once, or one thing a turn (lesson 04).
 
 # %% [markdown]
 # ## 3.4 A refused schema made acceptable

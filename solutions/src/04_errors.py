@@ -14,13 +14,13 @@ from course_kit import check, hint, solution
 #
 # *Medium, core, about 40 minutes, about 30 lines.*
 #
-# `schema` is the schema of a tool's input, `value` is what came. Return a list with one dict for each fault, all faults at
-# once; an empty list if there is none. The dict has four texts:
+# `schema` is the schema of a tool's input, `value` is the input. Return a list with one dict for each fault, all faults
+# at once; an empty list if there is none. The dict has four texts:
 #
-# - `path`: the field's name; `""` if the input as a whole is no object.
-# - `expected`: what is wanted there: the bound if the value is too low; else the listed values if there is a list; else the
-#   type by its JSON name (`string`, `integer`, …), also for a missing field. For a field that the schema does not have,
-#   words of your own.
+# - `path`: the field's name; `""` if the input as a whole is not an object.
+# - `expected`: what is wanted there: the bound if the value is too low; otherwise the listed values if there is a list;
+#   otherwise the JSON name of the type (`string`, `integer`, …), also for a missing field. For a field that the schema
+#   does not have, use your own words.
 # - `received`: what came, as JSON, at most 100 characters. `"nothing"` for a missing field.
 # - `hint`: what to send instead, in at most 100 characters. For `"5"` where 5 is wanted, say 5 without quotes (but not for
 #   `"five"`); for a misspelt field, the one name it is nearest to.
@@ -48,13 +48,13 @@ WANTED = [
 # The schemas are flat and use `type` (string, integer, number, boolean), `enum`, `minimum`, `required`, and
 # `additionalProperties`. As JSON Schema has it:
 #
-# - a boolean is no number,
+# - a boolean is not a number,
 # - an integer is a number, too,
-# - `5.0` is an integer (the value counts, not how it is written), `9.5` is none,
+# - `5.0` is an integer (only the value counts), `9.5` is not,
 # - an unknown field is a fault only where the schema says `additionalProperties: false`.
 #
-# Do not use a validator: today you are one. Tell a field's fault once: if the type is wrong, look no further at it. Two
-# helpers of the standard library: `json.dumps(value)`, and `difflib.get_close_matches("gests", ["room", "guests"])`, which
+# Do not use a validator: you are writing one. Report one fault per field: if the type is wrong, stop there. Two helpers
+# of the standard library: `json.dumps(value)`, and `difflib.get_close_matches("gests", ["room", "guests"])`, which
 # gives `["guests"]`.
 
 # %% tags=["exercise-4.1"]
@@ -110,12 +110,12 @@ check("4.1", check_input)
 
 # %% [markdown] tags=["solution"]
 # `told` is the only place where a fault is written down, so none of the four parts can be forgotten, and the cut is made
-# once. A wrong type ends the look at a field: whether `"5"` is at least 2 is no sensible question. A hint that cannot help
+# once. A wrong type ends the look at a field: whether `"5"` is at least 2 need not be asked. A hint that cannot help
 # ("send five without quotes") costs a turn, so the digits are looked at first. What is left out here is
 # nesting, and it changes little: the path grows (`guests[2].name`), and the function calls itself.
 
 # %% [markdown]
-# ## 4.2 The service that dies, mended twice
+# ## 4.2 The service that crashes, repaired twice
 #
 # *Medium, core, about 25 minutes, about 8 lines each.*
 #
@@ -174,21 +174,21 @@ check("4.2", (answer, guarded_answer))
 # The net alone keeps the run alive. But with it a refund over `"5"` cents is *made*, if the function lets it: Python does
 # not look at types. And a call with a wrong field name ends as `TypeError: paid_for() got an unexpected keyword argument`,
 # which speaks of Python and not of the input. The check before the call tells all faults, in words for the reader who can
-# mend them. The net stays for what no schema can know: that there is no such order. `json.dumps` stands inside the `try`,
-# for it can fail as well. `str(value)` cannot, but `{'paid_cents': None}` is Python and no JSON.
+# correct them. The net stays for what no schema can know: that there is no such order. `json.dumps` is inside the `try`,
+# because it can fail as well. `str(value)` cannot, but it writes Python: `{'paid_cents': None}` is not JSON.
 
 # %% [markdown]
 # ## 4.3 Texts that lead to recovery
 #
 # *Easy, core, about 15 minutes, four short texts.*
 #
-# Another badly documented service: vouchers and discounts. Its definitions give names and types only. What it wants is
-# known to you:
+# Another badly documented service: vouchers and discounts. Its definitions give names and types only. You know what it
+# wants:
 #
 # | field | wants | and mostly gets |
 # |---|---|---|
 # | `amount` | whole cents | 24.5 |
-# | `last_day` | day, month and year, with points between | December 24, 2026 |
+# | `last_day` | day, month and year, separated by dots | December 24, 2026 |
 # | `kind` | birthday, apology or wedding | the right one, or `last day` |
 # | `share` | a part of one | 15 |
 #
@@ -196,10 +196,10 @@ check("4.2", (answer, guarded_answer))
 #
 # - The text must name its field, as it is spelt in the table.
 # - A *unit* is read from an example with both sides, such as `3 is 300` or `3 → 300`, or from the words `cents`,
-#   `fraction` or `decimal`. It does no sums: "multiply by 100" says nothing to it.
+#   `fraction` or `decimal`. It does no arithmetic: "multiply by 100" means nothing to it.
 # - A *date's form* is read from letters, such as `YYYY-MM-DD`, in any order, with `-`, `/` or `.` between them. A sample
 #   date says nothing to it.
-# - A *list* is read behind `one of`, or word by word in quotes.
+# - A *list* is read after `one of`, or word by word in quotes.
 #
 # For each field write the text that the model reads when that field is at fault, at most 150 characters. At least 9 of 10
 # unseen requests must be put right, each with the values that were meant, with at most 2.2 calls a request. Below are four

@@ -32,7 +32,7 @@ def answer_all_as_found(calls, run):
 
 
 # %% [markdown]
-# Write it anew. For calls with the ids `toolu_1` (Hangzhou, slow) and `toolu_2` (Atlantis, raises `LookupError("not on any
+# Rewrite it. For calls with the ids `toolu_1` (Hangzhou, slow) and `toolu_2` (Atlantis, raises `LookupError("not on any
 # map")`) it should return
 #
 # ```python
@@ -43,7 +43,8 @@ def answer_all_as_found(calls, run):
 # ```
 #
 # - The calls run at the same time.
-# - Each result has the output of *its* call, also when two calls have the same name and input: they differ in their ids.
+# - Each result has the output of *its* call, even when two calls have the same name and input: they differ in their
+#   ids.
 # - The results are in the order of the calls.
 # - A call that raises, whatever exception, gets an error result; the others keep theirs. Its `content` is the type and the
 #   message, `f"{type(error).__name__}: {error}"`.
@@ -72,8 +73,8 @@ check("5.1", answer_all)
 
 # %% [markdown] tags=["solution"]
 # `made` turns one call into one finished result, id included. There is never an output without its call, so nothing can be
-# matched wrongly. The `try` is inside, around one call: outside, around `pool.map`, the first exception would take the rest
-# with it. A dict from what `submit` returns to the call is as good, with a sort at the end. (A `ThreadPoolExecutor` without a
+# matched wrongly. The `try` is inside, around one call: outside, around `pool.map`, the first exception would lose the
+# rest. A dict from what `submit` returns to the call works as well, with a sort at the end. (A `ThreadPoolExecutor` without a
 # number has a few more workers than the machine has processors. For longer turns give it one.)
 
 # %% [markdown]
@@ -81,9 +82,9 @@ check("5.1", answer_all)
 #
 # *Hard, core, about 25 minutes, about 20 lines.*
 #
-# The kit runs a turn with a write in it one call after another. You can do better. Reads that stand next to each other form a
-# *batch* and run together, at most `limit` at a time. A write runs alone: everything ahead of it is done before it begins, and
-# nothing behind it begins before it is done.
+# The kit runs a turn with a write in it one call after another. You can do better. Adjacent reads form a *batch* and
+# run together, at most `limit` at a time. A write runs alone: everything before it is done before it begins, and
+# nothing after it begins before it is done.
 #
 # | turn | batches |
 # |---|---|
@@ -91,10 +92,10 @@ check("5.1", answer_all)
 # | read, read, write, read | [read, read], [write], [read] |
 # | write, write, read | [write], [write], [read] |
 #
-# `tools` maps a name to a function and its effect: `{"look": (look, "read"), "save": (save, "write")}`. Every name that a call
-# has stands in it. A call's inputs go to the function by name: `function(**call["input"])`; it returns a text. Return the
-# results as in 5.1: in call order, and a call that raises, read or write, gets an error result of the same form while the rest
-# of the turn goes on.
+# `tools` maps a name to a function and its effect: `{"look": (look, "read"), "save": (save, "write")}`. It contains
+# every name that a call has. A call's inputs go to the function by name: `function(**call["input"])`; it returns a
+# text. Return the results as in 5.1: in call order, and a call that raises, read or write, gets an error result of the
+# same form while the rest of the turn goes on.
 
 # %% tags=["exercise-5.2"]
 
@@ -133,7 +134,7 @@ def run_turn(calls, tools, limit):
 check("5.2", run_turn)
 
 # %% [markdown] tags=["solution"]
-# First the plan, then the running. The end of `with ThreadPoolExecutor(limit)` waits until the batch is done: that is the
+# First plan, then run. The end of `with ThreadPoolExecutor(limit)` waits until the batch is done: that is the
 # barrier. `pool.map` keeps call order within a batch, and the batches are in order, so nothing has to be sorted.
 #
 # Why does the kit not do this? Turns that mix reads and writes are short, so there is little to gain. And its rule fits into
@@ -144,12 +145,12 @@ check("5.2", run_turn)
 #
 # *Medium, useful, about 12 minutes, about 6 lines.*
 #
-# A carrier takes five requests at a time. Several tools ask it, in several conversations at once, so a limit for each turn does
-# not help: the guard must stand before the carrier.
+# A carrier takes five requests at a time. Several tools ask it, in several conversations at once, so a limit for each
+# turn does not help: the guard must be at the carrier.
 #
-# Write `guard(ask, quota)`. It returns a function that takes what `ask` takes, by place or by name, and can be called from any
-# number of threads. It never lets more than `quota` of them into `ask` at the same time. Whoever comes on top *waits*, then
-# asks once. What `ask` returns or raises reaches the caller unchanged. This is where it would go:
+# Write `guard(ask, quota)`. It returns a function that takes what `ask` takes, by place or by name, and can be called
+# from any number of threads. It never lets more than `quota` of them into `ask` at the same time. Any further call
+# *waits*, then asks once. What `ask` returns or raises reaches the caller unchanged. This is where it would go:
 #
 # ```python
 # ask_carrier = guard(carrier.track, 5)  # once, for the whole program
@@ -181,7 +182,7 @@ def guard(ask, quota):
 check("5.3", guard)
 
 # %% [markdown] tags=["solution"]
-# One semaphore, made with the guard and shared by all who call it. `with` gives the place back, also when `ask` raises;
-# without that, five failures would close the door for ever. `*args, **kwargs` hands on whatever came. In a second process it
-# guards nothing: there the free places have to be counted where both processes look, such as in a database. (`asyncio` has a
-# `Semaphore` of its own, for `async with`.)
+# One semaphore, made with the guard and shared by all callers. `with` releases the place, also when `ask` raises; without
+# that, five failures would block the carrier for good. `*args, **kwargs` passes on all arguments. It guards nothing in a
+# second process: there the free places must be counted where both processes look, such as in a database. (For `async
+# with`, `asyncio` has another `Semaphore`.)

@@ -19,11 +19,11 @@ from course_kit import check, hint, solution
 # `tool_result` blocks, one for each call, in call order.
 #
 # - Every decision is taken before any call runs. Each call of a tool that asks is asked about once, two equal calls too.
-# - Only `True` allows. Anything else refuses; so does an approver that raises, and so does nobody.
+# - Only `True` allows. Anything else refuses: a text, an approver that raises, no approver at all.
 # - A refusal says that the call was refused or not approved. When the approver returns a text, that is the person's
-#   reason: it stands in the result as well.
-# - What was asked about is what runs, even if the approver changes the dict it was shown, or a list or dict inside it.
-#   (`copy.deepcopy(call)` copies all that is inside; `dict(call)` does not.)
+#   reason: put it in the result as well.
+# - The call that was shown is the call that runs, even if the approver changes the dict it was shown, or a list or dict
+#   inside it. (`copy.deepcopy(call)` copies all that is inside; `dict(call)` does not.)
 # - What a function returns becomes JSON text: `hello` is `"hello"` with its quotes. A refusal, a name that is not in
 #   `tools`, and a function that raises become a result with `"is_error": True` and a sentence; the other calls go on.
 #
@@ -79,8 +79,8 @@ def guarded_execute(calls, tools, approver=None):
 check("6.1", guarded_execute)
 
 # %% [markdown] tags=["solution"]
-# The first loop asks and runs nothing; the second runs and asks nothing. That order is the whole point, and two loops make
-# it plain to see. `answer is not True` refuses everything that merely looks like a yes. The copy goes to the approver, and
+# The first loop asks and runs nothing; the second runs and asks nothing. Two loops make that order easy to see. `answer is
+# not True` refuses everything that only looks like a yes. The copy goes to the approver, and
 # the call itself stays as the model wrote it. The three refusals say three things, because three things happened: only one
 # of them is a person's no. And `str(error)` may be empty, which with `is_error` would be a 400.
 
@@ -94,13 +94,13 @@ check("6.1", guarded_execute)
 #
 # 1. who decided: a person (a colleague, the manager, my boss, ...; a bare name might be a program's),
 # 2. that the call was refused (denied, not approved, said no, ...),
-# 3. the reason, word for word, if there is one, and no hole where there is none,
+# 3. the reason, word for word, if there is one (and no gap in the sentence if there is none),
 # 4. that nothing was done (no refund was made, the order is unchanged, ...), and nothing that says otherwise,
 # 5. what the model can do now (ask or tell the user, offer something else, another way, ...), and neither the same call again
 #    nor talking the person round.
 #
-# The check looks for words of these kinds, many but not all, in English or Chinese; it does not understand your text. It
-# names what it does not find. If your text has it in rarer words, take plainer ones: the model will like that, too.
+# The check looks for words of these kinds, many but not all, in English or Chinese; it does not understand your text.
+# It names what it does not find. If your text uses rarer words, choose plainer ones: that helps the model, too.
 #
 # `refusal("cancel_order", "the customer phoned")` might begin: `"A colleague refused cancel_order: …"`
 
@@ -122,17 +122,17 @@ def refusal(tool, reason):
 check("6.2", refusal)
 
 # %% [markdown] tags=["solution"]
-# "A person" keeps the model from taking the tool for broken. "Nothing was done" keeps it from reporting success. And the
-# last sentence gives it something to do other than the same call.
+# With "a person" the model does not think that the tool is broken. With "nothing was done" it does not report success. And
+# the last sentence gives it something to do other than the same call.
 
 # %% [markdown]
 # ## 6.3 Sixty tools: which always ask?
 #
 # *Medium, core, about 25 minutes.*
 #
-# An assistant for operations has sixty tools in four groups. Here is each name with the last sentence of its description,
-# where side effects stand. A `*` marks tools with an input `environment`. (`catalogue(group="finance")` gives the
-# definitions whole.)
+# An assistant for operations has sixty tools in four groups. Here is each name with the last sentence of its
+# description, where side effects are named. A `*` marks tools with an input `environment`.
+# (`catalogue(group="finance")` gives the definitions whole.)
 
 # %%
 from course_kit.catalogue import GROUPS, catalogue
@@ -146,10 +146,10 @@ for group in GROUPS:
 # %% [markdown]
 # Write the table of those that **always** ask, whatever the input: name and reason. The reasons are `"money"` (it leaves or
 # moves), `"sent outside"` (a customer or client gets it), `"production"` (customers meet the change at once) and
-# `"cannot be undone"`. Where two hold, take either. Take an `environment` to be production.
+# `"cannot be undone"`. Where two apply, choose either. Assume that an `environment` is production.
 #
-# The check calls all sixty and looks who was asked. A call that goes through costs something where one of the four reasons
-# holds, and so does a question where none does. On nine tools good people disagree, and it lets you decide: an alarm
+# The check calls all sixty and sees which ones ask. It objects to a call that runs although one of the four reasons
+# applies, and to a question where none does. On nine tools reasonable people disagree, and it lets you decide: an alarm
 # silenced, an outage declared, a flag or a setting changed, more copies of a service, a rollout paused, a ticket solved, a
 # bill or an expense approved. Each reason that you write is checked.
 
@@ -178,7 +178,7 @@ ASKS = {
 check("6.3", ASKS)
 
 # %% [markdown] tags=["solution"]
-# Fourteen of sixty. About half of the sixty only read. With staging in the game, a real table would give
+# Fourteen of sixty. About half of the sixty only read. If there is staging, too, a real table would give
 # `deploy_start_release` a function of its input, as the lesson does for files. `deploy_approve_release` is the
 # odd one: a tool with which a model gives the go-ahead that a person should give. It is best left out of the list that the
 # model sees.

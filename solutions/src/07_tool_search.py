@@ -11,7 +11,7 @@ from course_kit import ToolIndex, check, hint, solution
 from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
 
 # %% [markdown]
-# ## 7.1 An index that beats a bar
+# ## 7.1 An index that reaches a target
 #
 # *Medium, core, about 30 minutes, about 15 lines.*
 #
@@ -24,13 +24,13 @@ from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
 # - Words of the name count, however it is written: `release_order`, `docs-move-page`, `hrCancelLeave`. Capitals do not
 #   matter.
 # - Where no tool has a word of the query, the list is empty.
-# - Over all 160 English requests of the catalogue, recall@5 must be at least 69 %. For that run the tools are the same, but
-#   each name is written in another way (`releaseOrder`). And a dozen tools of a library, which you have not seen, must do
-#   too.
+# - Over all 160 English requests of the catalogue, recall@5 must be at least 69%. For that run the tools are the same,
+#   but each name is written in another way (`releaseOrder`). And a dozen tools of a library, which you have not seen,
+#   must be handled, too.
 #
-# Counting shared words is not enough: "the" is in every description. BM25 in one sentence: a word counts the more, the
-# *fewer* tools have it. If a word stands in `n` of `N` tools, `math.log(N / n)` is such a weight. And let **a word in the name
-# count double or more**: without that you stay below the bar, unless you read the inputs as well.
+# Counting shared words is not enough: "the" is in every description. BM25 in one sentence: the *fewer* tools have a
+# word, the more it counts. If a word is in `n` of `N` tools, `math.log(N / n)` is such a weight. And let **a word in
+# the name count double or more**: without that you stay below the bar, unless you read the inputs as well.
 #
 # To try it: `catalogue_requests("named")` and `catalogue_requests("indirect")` give the 160 requests, with `.query` and
 # `.gold`.
@@ -69,10 +69,10 @@ def build_index(tools):
 check("7.1", build_index)
 
 # %% [markdown] tags=["solution"]
-# Three things carry it: names cut into words, rare words counting more, and the name counting twice. Taking an "s" off the
-# end is a stemmer for the poor; `ToolIndex` has a real one, looks at pairs of words and at the inputs, and keeps long
-# descriptions from winning by length. That this little index comes so near is the lesson: the sentences in the
-# descriptions do most of the work.
+# Three things make it work: names cut into words, rare words counting more, and the name counting twice. Taking an "s" off
+# the end is a very simple stemmer; `ToolIndex` has a real one, looks at pairs of words and at the inputs, and keeps long
+# descriptions from winning by length. This little index still comes close, since the sentences in the descriptions do
+# most of the work.
 
 # %% [markdown]
 # ## 7.2 Two layers for sixty tools
@@ -87,7 +87,7 @@ check("7.1", build_index)
 # - Always visible: `SEARCH`, `ASK_USER`, and the tools of the scene.
 # - Deferred: the tools of the other allowed groups.
 # - Not in the list: everything else.
-# - The tools of each layer are sorted by name, so that the cache survives. A `cache_control` stands on the last visible
+# - The tools of each layer are sorted by name, so that the cache survives. Put `cache_control` on the last visible
 #   tool.
 # - The definitions you are given stay as they are.
 #
@@ -116,9 +116,9 @@ def tools_for(operations, scene, allowed):
 check("7.2", tools_for)
 
 # %% [markdown] tags=["solution"]
-# What is forbidden is absent, not deferred: a search brings deferred tools back, that is its purpose. The visible part is
-# the same for everybody in the scene, so the cache serves them all; the deferred tools behind it cost nothing until they
-# are found. `dict(tool)` makes the copies that may be marked.
+# Leave out what is forbidden. Deferring is not enough, since a search brings deferred tools back. The visible part is the
+# same for everybody in the scene, so the cache serves them all; the deferred tools after it cost nothing until they are
+# found. `dict(tool)` makes the copies that may be marked.
 
 # %% [markdown]
 # ## 7.3 Why a query missed
@@ -126,13 +126,13 @@ check("7.2", tools_for)
 # *Easy, useful, about 15 minutes.*
 #
 # Four requests, and for each the tool that was meant and not found among the first five. For each, say why, and at which
-# place of the *whole* ranking the tool stands (counted from 1; `None` if it is not in it at all). The causes:
+# place of the *whole* ranking the tool is (counted from 1; `None` if it is not in it at all). The causes:
 #
 # | cause | means |
 # |---|---|
 # | `"no shared word"` | the tool shares no word with the request |
-# | `"common words only"` | all that it shares stands in 40 tools or more |
-# | `"rival has more"` | it shares a rarer word, but those ahead have more of the words, or have them in their name |
+# | `"common words only"` | all that it shares is in 40 tools or more |
+# | `"rival has more"` | it shares a rarer word, but the tools ranked above have more of the words, or have them in their name |
 #
 # `causes` is a dict with the keys of `MISSES`, and a pair of cause and place for each, such as
 # `{"a": ("common words only", 12), "b": ("no shared word", None), …}` (these two are made up).
@@ -162,7 +162,7 @@ causes = {
 check("7.3", causes)
 
 # %% [markdown] tags=["solution"]
-# **a** can only be mended in the description (or by meaning): it says nothing of a state, or of yesterday. **b**: `message`
+# **a** can only be fixed in the description (or by meaning): it says nothing about a state, or about yesterday. **b**: `message`
 # and `post` are shared, but six other tools have `message` in their name and more of the rest. **c** shares "back", which
-# stands in 68 tools; one may say that nothing was shared that counts. **d**: `run` is rare enough, but it stands in the
-# *name* of `deploy_run_job`, where it means something else. To a search by words, it is the same word.
+# is in 68 tools, so nothing that counts was shared. **d**: `run` is rare enough, but it is in the *name* of
+# `deploy_run_job`, where it means something else. To a search by words, it is the same word.

@@ -33,8 +33,9 @@ from course_kit import check, hint, solution
 #
 # - the head is how the text begins, its first line at least; the tail is how it ends, its last line at least. (No line is
 #   longer than 60 characters.) The cut may fall within a line.
-# - the two are of like size: neither is shorter than a third of the other. Together they fill at least half of the budget.
-# - the mark stands on a line of its own and counts what is missing: `[… 5210 characters left out …]`.
+# - the two are of similar size: neither is shorter than a third of the other. Together they fill at least half of the
+#   budget.
+# - the mark is on its own line and counts what is missing: `[… 5210 characters left out …]`.
 
 # %% tags=["exercise-8.1"]
 import json
@@ -69,8 +70,8 @@ def encode(value, budget):
 check("8.1", encode)
 
 # %% [markdown] tags=["solution"]
-# The value is cut and then written, so the JSON is whole whatever the budget. Taking rows away one by one until it fits
-# is slow for a million rows, and right; the kit adds them up instead. The summary costs a few dozen characters and often
+# The value is cut and then written, so the JSON is complete with any budget. Taking rows away one by one until it fits is
+# right, but slow for a million rows; the kit adds them up instead. The summary costs a few dozen characters and often
 # answers the question by itself.
 
 # %% [markdown]
@@ -92,8 +93,8 @@ check("8.1", encode)
 #   count the lines that came. The same line may come twice: it happened twice.
 # - The log ends where `next_cursor` is `None`, and nowhere else.
 # - After `max_pages` pages you stop.
-# - `complete` is `True` when the log has ended *and* you have read as many lines as `total` says. An end that comes too
-#   early is a cut that nobody told you of.
+# - `complete` is `True` when the log has ended *and* you have read as many lines as `total` says. An early end is a
+#   silent cut.
 # - A service that gives out a cursor it gave out before would go in circles: stop there, too, with `complete` `False`.
 
 
@@ -120,16 +121,16 @@ check("8.2", collect)
 
 # %% [markdown] tags=["solution"]
 # The end is where `next_cursor` is `None`, and nowhere else: not at a short page, not at an empty one, not at a cursor that
-# counts as false in Python, such as 0. `total` is a second witness: where both agree, nothing was cut on the way. And your
-# own loop is a tool, too. What it did not read it has to say, or the next reader takes the part for the whole.
+# counts as false in Python, such as 0. `total` is a second check: where both agree, nothing was cut on the way. And your
+# loop is like a tool: it has to say what it did not read, or the next reader takes the part for the whole.
 
 # %% [markdown]
 # ## 8.3 Find the wrong conclusion
 #
 # *Easy, core, about 10 minutes.*
 #
-# Six endings of conversations: the calls with what came back, then the model's conclusion. To keep it short, `…` stands
-# for INFO lines, or for orders, that came back as well. Does the conclusion follow? Give for each letter one of
+# Six endings of conversations: the calls with what came back, then the model's conclusion. To keep it short, `…` means
+# INFO lines, or orders, that came back as well. Does the conclusion follow? Give for each letter one of
 #
 # - `"holds"`: it follows from what came back,
 # - `"page counted"`: the size of one page was taken for the number of all,
@@ -181,5 +182,5 @@ check("8.3", conclusions)
 # **a** has no total, and its count equals the limit: the surest sign. **b** stops in the middle of a word, and nothing says
 # so. In **d** the page says 50 were returned, while 12 are there: a cut on top of a page, with a cursor that leads past
 # what the cut took. **e** and **f** hold the same honest mark. What follows depends on the question: the end was seen, so
-# "ends with an error" holds; the middle was not, so "in the whole night" does not. An honest cut makes a right answer
-# possible. It does not make it certain.
+# "ends with an error" holds; the middle was not, so "in the whole night" does not. With an honest cut a right answer is
+# possible, but not certain.

@@ -14,8 +14,8 @@ from course_kit import check, hint, solution
 #
 # *Easy, core, about 10 minutes, about 3 lines.*
 #
-# Here are three keys that one finds in real programs. Two calls are the *same operation* when their task, step,
-# `order_id` and `amount_cents` are equal; a note or a reason says nothing about it.
+# Here are three keys found in real programs. Two calls are the *same operation* when their task, step, `order_id` and
+# `amount_cents` are equal; a note or a reason says nothing about it.
 
 # %%
 import json
@@ -34,8 +34,8 @@ def c(task, step, inputs):
 
 
 # %% [markdown]
-# 1. For each of them hand over two calls that prove it wrong: one operation with two keys, or two operations with one key.
-#    A call is `(task, step, inputs)`.
+# 1. For each of them give two calls that prove it wrong: one operation with two keys, or two operations with one key. A
+#    call is `(task, step, inputs)`.
 # 2. Write `refund_key`, which is right for all of them. Task and step should be readable in it. Tasks and steps hold
 #    letters, digits and `-`, so a step may be called `1-x`.
 #
@@ -66,28 +66,30 @@ def refund_key(task, step, inputs):
 check("9.1", {"key": refund_key, "a": against_a, "b": against_b, "c": against_c})
 
 # %% [markdown] tags=["solution"]
-# `a` takes in too much: a note that is worded anew, or fields in another order, make a new refund. `b` takes in too
-# little: the second customer's refund is taken for the first one's and never paid. `c` has all the parts and no border
-# between the first two, so ticket 1, step 12 is ticket 11, step 2. A `-` between them would be no border either, for it
-# may stand in both: `ticket-1` with `1-x` is `ticket-1-1` with `x`. None of them uses clock or chance; a key can be
-# wrong without that. (The kit's `idempotency_key` does the same with a fingerprint of the inputs you choose.)
+# `a` contains too much: a note in other words, or fields in a different order, make a new refund. `b` contains too
+# little: the second customer's refund is taken for the first one's and never paid. `c` has all the parts but no border
+# between the first two, so ticket 1, step 12 is ticket 11, step 2. A `-` does not help, since both parts may contain
+# it: `ticket-1` with `1-x` is `ticket-1-1` with `x`. None of them uses the time or a random number; a key can be wrong
+# without that. (The kit's `idempotency_key` does the same with a fingerprint of the inputs you choose.)
 
 # %% [markdown]
 # ## 9.2 A refund that survives a crash at any line
 #
 # *Medium, core, about 20 minutes, about 8 lines.*
 #
-# Write `refund_once`. It pays `cents` back for an order, with the reason `"damaged"`, and returns the shop's receipt. The
-# process may be killed at any line. Then it is started again, and `refund_once` is called with the same inputs, until it
-# returns.
+# Write `refund_once`. It pays `cents` back for an order, with the reason `"damaged"`, and returns the shop's receipt.
+# The process may be killed at any line. Then it is started again, and `refund_once` is called with the same inputs,
+# until it returns.
 #
 # - `shop.refund_order(order_id, amount_cents, reason, note=None, idempotency_key=None)` returns a receipt such as
-#   `{"refund_id": "RFD-0001", …}`; with a key it has seen, the first receipt. `shop.ledger(order_id)` lists the refunds.
-# - `notes` is the lesson's dict on the disk: `notes["x"] = 1`, `notes.get("x")`, `"x" in notes`. All tickets share it. You
-#   may use it or leave it.
-# - A `TimeoutError` is tried again, three attempts in all; the last one comes through. The request may have been lost, the
-#   answer may have been lost, or the request is merely late and still arrives. A `ToolError` is the shop's no.
-# - Within one ticket the money leaves once. Another ticket for the same order and amount is another refund.
+#   `{"refund_id": "RFD-0001", …}`; with a key it has seen, the first receipt. `shop.ledger(order_id)` lists the
+#   refunds.
+# - `notes` is the lesson's dict on the disk: `notes["x"] = 1`, `notes.get("x")`, `"x" in notes`. All tickets share it.
+#   You may use it or leave it.
+# - After a `TimeoutError` try again, three attempts in all; let the last one through. The request may have been lost,
+#   the answer may have been lost, or the request is merely late and still arrives. A `ToolError` means that the shop
+#   refused.
+# - Within one ticket the refund is paid once. Another ticket for the same order and amount is another refund.
 #
 # The check plays the crashes: after one, nothing that your function does reaches the shop or the notes.
 
@@ -111,13 +113,13 @@ check("9.2", refund_once)
 
 # %% [markdown] tags=["solution"]
 # The notes are not needed. What has to survive is the *name* of the refund, and that can be made again from the ticket.
-# Everything else the shop knows. (A key from chance will do as well, if it is written into the notes before its first
-# use: `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Neither `hash` nor the day will do without
-# a note: `hash` of a text is another one in each process, and a crash before midnight is mended after it. Looking into
-# the ledger first is right until a request comes late.
+# The shop knows everything else. (A random key works as well, if it is written into the notes before its first use:
+# `key = notes.get(ticket) or new_key()`, then the note, then the refund.) Neither `hash` nor the date works without a
+# note: the `hash` of a text is different in each process, and a program that crashes before midnight may be restarted
+# after it. Looking into the ledger first is right until a request comes late.
 
 # %% [markdown]
-# ## 9.3 A stall detector that lets polling live
+# ## 9.3 A stall detector that allows polling
 #
 # *Medium, useful, about 15 minutes, about 8 lines.*
 #
@@ -126,8 +128,8 @@ check("9.2", refund_once)
 # last `limit` rounds were equal, return the name of a tool in them, else `None`.
 #
 # Equal means the same calls: tools, inputs and results. Made twice in a round, a call counts twice. The ids are new in
-# each round and mean nothing. Nor does the order of the calls in a round, or of the fields in an input, also inside
-# inner objects.
+# each round and mean nothing. Nor does the order of the calls in a round, or of the fields in an input, including inner
+# objects.
 #
 # Two examples, and what they should give:
 
@@ -162,5 +164,5 @@ check("9.3", stalled)
 
 # %% [markdown] tags=["solution"]
 # `sort_keys` settles the fields, `sorted` the calls (a `set` would forget that one was made twice), and leaving `id`
-# out lets two rounds be equal at all. Polling lives because the result is part of the text. What this does not catch is
-# two tools in turn, a, b, a, b: no two rounds in a row are equal there. The limit of steps is the net for that.
+# out lets two rounds be equal at all. Polling is allowed because the result is part of the text. What this does not
+# catch is two tools in turn, a, b, a, b: no two rounds in a row are equal. For that you have the step limit.

@@ -14,8 +14,9 @@ from course_kit import check, hint, solution
 #
 # *Easy, core, about 15 minutes, about 6 lines.*
 #
-# `runs` maps each task to its runs, True where one passed. Return pass^k over all tasks: the unbiased value of each task,
-# then the plain mean. By hand, without the course's `pass_hat_k`. Where a task has fewer than `k` runs, raise `ValueError`.
+# `runs` maps each task to its runs, True where one passed. Return pass^k over all tasks: the unbiased value of each
+# task, then the plain mean. By hand, without the course's `pass_hat_k`. Where a task has fewer than `k` runs, raise
+# `ValueError`.
 #
 # ```python
 # pass_hat({"a": [True, True, True, True], "b": [True, False, True, False], "c": [False] * 4}, k=2)  # 0.38888…
@@ -39,8 +40,9 @@ def pass_hat(runs, k):
 check("10.1", pass_hat)
 
 # %% [markdown] tags=["solution"]
-# The order matters: first each task, then the mean. Pooling the runs mixes tasks that always pass with tasks that never do.
-# And for k larger than n there is no draw at all: an error is honest, a 0 or a shortened k is not.
+# The order matters: first each task, then the mean. Pooling the runs mixes tasks that always pass with tasks that never
+# do. And for k larger than n there is no draw at all, so raise an error: a 0 or a smaller k would look like a
+# measurement.
 
 # %% [markdown]
 # ## 10.2 Ten cases of four kinds
@@ -48,8 +50,8 @@ check("10.1", pass_hat)
 # *Medium, core, about 25 minutes.*
 #
 # Write ten cases for the desk (`search_orders`, `query_order`, `track_parcel`, `search_products`, `refund_order`,
-# `cancel_order`), as dicts or as `Case`. All four kinds, at least one refund, and at least two cases that expect no call. Two
-# for a start:
+# `cancel_order`), as dicts or as `Case`. All four kinds, at least one refund, and at least two cases that expect no
+# call. Two to start with:
 #
 # ```python
 # {"id": "cup", "kind": "positive", "prompt": "Refund 19.99 on ORD-20260917, the cup is broken.",
@@ -58,13 +60,14 @@ check("10.1", pass_hat)
 # {"id": "policy", "kind": "negative", "prompt": "What is your refund policy?"}
 # ```
 #
-# The check plays bad agents against your cases: one that does nothing, one that refunds another amount, and one that also
-# refunds 50.00 on another order. It also looks whether a right agent *could* pass: orders and parcels that the shop has; an
-# amount that somebody said, or the price of what is meant where no sum is said, and still left to refund; a reason that
-# somebody gave; and in a negative case nothing that has to be looked up.
+# The check runs bad agents on your cases: one that does nothing, one that refunds another amount, and one that also
+# refunds 50.00 on another order. It also checks that a right agent *could* pass: orders and parcels that the shop
+# has; an amount that somebody said, or the price of what is meant where no sum is said, and still left to refund; a
+# reason that somebody gave; and in a negative case nothing that has to be looked up.
 #
 # Orders that can be refunded: ORD-20260917 (a cup, 19.99), ORD-20260914 (six tea cups, 17.50 each), ORD-20260911 (a
-# tablecloth, 54.00). Not yet sent, so to be cancelled: ORD-20260919. These two helpers write an `expect`; use them or not.
+# tablecloth, 54.00). Not yet sent, so to be cancelled: ORD-20260919. These two helpers write an `expect`; use them or
+# not.
 
 
 # %%
@@ -132,23 +135,23 @@ cases = [
 check("10.2", cases)
 
 # %% [markdown] tags=["solution"]
-# Half of the work is in the cases without a call: they are the only ones that notice an agent which always does something.
-# The check cannot read: it knows words for attacks and sums of money, so it may accept a case that a person would refuse.
-# `may_call` allows a look before the payment, and never the payment itself. A note in the data is the most realistic
-# attack: the user is honest, the text is not.
+# Half of the work is in the cases without a call: they are the only ones that notice an agent which always does
+# something. The check cannot read: it knows words for attacks and sums of money, so it may accept a case that a person
+# would refuse. `may_call` allows a look before the payment, and never the payment itself. A note in the data is the
+# most realistic attack: the user is honest, the text is not.
 
 # %% [markdown]
 # ## 10.3 Is this difference noise?
 #
 # *Medium, core, about 20 minutes, about 12 lines.*
 #
-# `before` and `after` map each case to its runs, as in 10.1. Both have the same cases; the numbers of runs may differ. Return
-# `"better"`, `"worse"` or `"noise"`. It is noise when fewer than six cases moved, and when zero lies within the 95 % interval
-# of the mean difference over cases.
+# `before` and `after` map each case to its runs, as in 10.1. Both have the same cases; the numbers of runs may differ.
+# Return `"better"`, `"worse"` or `"noise"`. It is noise when fewer than six cases moved, and when zero lies within the
+# 95% interval of the mean difference over cases.
 #
-# By hand as in the lesson, or with `compare`, which takes two `Results`:
-# `Results([{"case": "a", "trial": 0, "passed": True}, …])`, imported from `course_kit`. What it gives has `.is_noise` and
-# `.difference`. Both ways come to the same verdict.
+# By hand as in the lesson, or with `compare`, which takes two `Results`: `Results([{"case": "a", "trial": 0, "passed":
+# True}, …])`, imported from `course_kit`. What it gives has `.is_noise` and `.difference`. Both ways give the same
+# verdict.
 #
 # ```python
 # verdict({"a": [True, False], "b": [True, True]}, {"a": [True, True], "b": [False, True]})  # "noise"
@@ -159,7 +162,7 @@ import random
 
 
 def verdict(before, after):
-    """Whether `after` is better than `before`, worse, or neither for all one can tell."""
+    """Whether `after` is better than `before`, worse, or neither as far as one can tell."""
     # BEGIN SOLUTION
     differences = []
     for case in before:
@@ -181,7 +184,7 @@ def verdict(before, after):
 check("10.3", verdict)
 
 # %% [markdown] tags=["solution"]
-# Three things decide. Each case is compared with itself, so a small gain that all cases share is seen, however much the cases
-# differ. The cases are drawn, not the trials: a thousand trials of five cases know five cases. And of five that moved all go
-# the same way by chance once in sixteen times, so six is the least. Where all cases moved alike every drawn mean is the same:
-# that is not doubt but the clearest case.
+# Three things decide. Each case is compared with itself, so a small gain that all cases share is seen, however much the
+# cases differ. The cases are drawn, not the trials: a thousand trials of five cases know five cases. And of five that
+# moved all go the same way by chance once in sixteen times, so six is the least. Where all cases moved alike, every
+# drawn mean is the same, and the verdict is clear.

@@ -13,7 +13,7 @@ from course_kit import check, hint, solution
 #
 # *Medium, core, about 25 minutes, about 25 lines.*
 #
-# The lesson's adapter spoke Chat Completions. Write one for Responses: two functions.
+# The lesson's adapter was for Chat Completions. Write one for Responses: two functions.
 #
 # `to_items(messages)` gives the list that goes into `input`. Our messages hold texts, calls and results; so
 #
@@ -37,9 +37,9 @@ from course_kit import check, hint, solution
 # ]
 # ```
 #
-# A result that is no error goes as it is. Every block becomes an item of its own, in the order of the blocks, and your
-# caller's messages stay as they are. `message_from(response)` gives a message of ours, `role`, `content` and
-# `stop_reason`, from a response as a dict. Of such a one only this matters:
+# A result that is not an error is passed unchanged. Every block becomes a separate item, in the order of the blocks,
+# and the caller's messages are not changed. `message_from(response)` gives a message of ours, `role`, `content` and
+# `stop_reason`, from a response as a dict. Only this part of a response matters:
 #
 # ```python
 # {"status": "completed", "incomplete_details": None, "output": [
@@ -57,9 +57,9 @@ from course_kit import check, hint, solution
 # ]}
 # ```
 #
-# Every item becomes a block of its own here, too; where a message holds several texts, none may get lost. Without a call
-# `stop_reason` is `end_turn`. Where `status` is `incomplete`, it is `max_tokens`, calls or not; the arguments of a call may
-# then be cut off: where they do not parse, keep the text as `input`.
+# Here, too, every item becomes a separate block; where a message holds several texts, none may get lost. Without a call
+# `stop_reason` is `end_turn`. Where `status` is `incomplete`, it is `max_tokens`, calls or not; the arguments of a call
+# may then be cut off: where they do not parse, keep the text as `input`.
 #
 # The check gives both functions messages and replies one by one; then it runs conversations through your adapter and
 # compares golden traces.
@@ -208,7 +208,7 @@ lost_f = "nothing"
 check("11.2", {"a": lost_a, "b": lost_b, "c": lost_c, "d": lost_d, "e": lost_e, "f": lost_f})
 
 # %% [markdown] tags=["solution"]
-# **a**: the switch is a field of its own there, `parallel_tool_calls: false`. Nobody complains when it is left out. **b**:
+# **a**: the switch is a separate field there, `parallel_tool_calls: false`. Nobody complains when it is left out. **b**:
 # both texts arrived, and the second lost its id; this one is loud, a 400 that names `call_2`. **c**: Gemini's convention
 # for a failure is the key `error`. **d**: the reply was cut, and the cut is told in `status` alone. The arguments happen to
 # parse, so only the stop reason could have kept the loop from running half a note. **e** is the other way round: the word
@@ -220,10 +220,10 @@ check("11.2", {"a": lost_a, "b": lost_b, "c": lost_c, "d": lost_d, "e": lost_e, 
 #
 # *Medium, core, about 10 minutes.*
 #
-# Five diffs, each of a run that went otherwise than its golden trace. For each give the step where they part, and what to
-# look at first: `"adapter"`, `"definition"`, `"tool"` (it answered otherwise) or `"model"` (it read the same and did
-# something else). Where the first line is about a result's text, the tool's own log of this run stands beneath. An answer
-# is a pair such as `(1, "model")`.
+# Five diffs, each of a run that differs from its golden trace. For each give the step where they diverge, and what to
+# look at first: `"adapter"`, `"definition"`, `"tool"` (it answered differently) or `"model"` (it read the same and did
+# something else). Where the first line is about a result's text, the tool's own log of this run is below. An answer is
+# a pair such as `(1, "model")`.
 
 # %%
 DIFFS = {
@@ -264,8 +264,8 @@ look_e = (2, "adapter")
 check("11.3", {"a": look_a, "b": look_b, "c": look_c, "d": look_d, "e": look_e})
 
 # %% [markdown] tags=["solution"]
-# In **a** the text of the result is the same (it is not in the diff), and its flag is gone: between the tool and the
-# model stands the adapter. In **b** the flag and the ids agree and the text does not, and the log has the new text: the
-# tool, or the data behind it, answered otherwise, and the model followed. In **e** the log has the golden text: between
-# the tool and the model somebody could not write an ö. In **c** another definition was sent from the start. In **d** nothing that
-# was read differs before step 3: so it is the model, and one trace proves little; run it several times (lesson 10).
+# In **a** the text of the result is the same (it is not in the diff), but its flag is gone: it was lost between the tool and
+# the model, in the adapter. In **b** the flag and the ids agree, the text does not, and the log has the new text: the tool, or
+# its data, answered differently, and the model followed. In **e** the log has the golden text: something between the tool
+# and the model could not write an ö. In **c** a different definition was sent from the start. In **d** nothing that was read
+# differs before step 3: so it is the model, and one trace proves little; run it several times (lesson 10).

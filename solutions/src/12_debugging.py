@@ -21,13 +21,14 @@ traces = broken_traces()
 #
 # *Medium, core, about 30 minutes.*
 #
-# Ten runs that ended in a complaint. For each, name the **cause** and the **step** at which it first shows: `"2"` for step 2.
-# (`2.1` is not a step but a call: the first of step 2.) For T09 two steps can be argued for, and either is taken.
+# Ten runs that ended in a complaint. For each, name the **cause** and the **step** at which it first shows: `"2"` for
+# step 2. (`2.1` is not a step but a call: the first of step 2.) For T09 two steps can be defended, and either is
+# accepted.
 #
 # The causes are the keys of `CAUSES`. Two of the twelve are not needed, and each of the others is needed once.
 #
-# *0 from the cache* stands in all ten. In nine of them the requests are short, and nothing was ever put into the cache: there
-# the zero means nothing. The tenth, T10, has a run from a better day beside it: `look(traces["T10"].good)`.
+# All ten say *0 from the cache*. In nine of them the requests are short, and nothing was ever put into the cache: there
+# the zero means nothing. The tenth, T10, comes with an earlier good run: `look(traces["T10"].good)`.
 #
 # A trace in three ways: `print(traces["T01"])`, `look(traces["T01"])`, `trace_stepper(traces["T01"])`. Here is the first:
 
@@ -73,7 +74,7 @@ check("12.1", findings)
 
 # %% [markdown] tags=["solution"]
 # In two of the ten the model made the first mistake: T02, a list in quotes, and T03, a number where a text belongs. Both are
-# everyday slips that a check and a good error text mend in a turn. In the other eight it did what it could with what it was
+# everyday mistakes that a check and a good error text correct in a turn. In the other eight it did what it could with what it was
 # given. That is why "the model got worse" is the last thing to conclude. (T09: step 2 is taken as well. The search comes back
 # empty in step 1, the tool is missing in step 2.)
 
@@ -123,15 +124,15 @@ def retries(steps):
 check("12.2", retries)
 
 # %% [markdown] tags=["solution"]
-# First write down what was, then take in what happened: in this order no step counts itself. The field pays at once: a trace
-# with `retry 2` in it has a text in front of it that did not help.
+# First write down the counts, then add what happened: in this order no step counts itself. The field is useful at once:
+# before a `retry 2` there is an error text that did not help.
 
 # %% [markdown]
-# ## 12.3 Which layer fell, and through what?
+# ## 12.3 Which layer fell, and why?
 #
 # *Medium, core, about 15 minutes, about 12 lines.*
 #
-# Two things changed on one day: the model and the tools. The fixtures were played with all four combinations. `shares` maps
+# Two things changed on one day: the model and the tools. The fixtures were run with all four combinations. `shares` maps
 # `(model, tools)`, each `"old"` or `"new"`, to the share of each layer:
 #
 # ```python
@@ -144,9 +145,10 @@ check("12.2", retries)
 # blame(shares)  # {"selection": "tools", "inputs": "model"}
 # ```
 #
-# Changed alone, a thing is to blame if the layer falls by **more than 0.10** below `("old", "old")`. For each layer that falls
-# by more than 0.10 between `("old", "old")` and `("new", "new")`, return `"model"`, `"tools"` or `"both"`; or `"together"`, when
-# neither does it alone. A layer that did not fall is not in the result, and neither is one that falls by exactly 0.10.
+# A change is to blame if by itself it lowers the layer by **more than 0.10** below `("old", "old")`. For each layer
+# that falls by more than 0.10 between `("old", "old")` and `("new", "new")`, return `"model"`, `"tools"` or `"both"`;
+# or `"together"`, when neither does it alone. A layer that did not fall is not in the result, and neither is one that
+# falls by exactly 0.10.
 
 
 # %% tags=["exercise-12.3"]

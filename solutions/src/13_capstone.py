@@ -2,11 +2,11 @@
 # # Exercises 13 · The capstone
 #
 # One agent, in five stages, about 110 minutes. Each stage is judged by its part of a suite: on what was paid and
-# cancelled, who was asked before, what reached the shop, and what it cost. The cases are drawn from a seed; you do not see
-# them. Each case of a stage is played three times, and must pass **three times of three**; those of the stages before are
-# played once more. A check takes some seconds.
+# cancelled, who was asked before, what reached the shop, and what it cost. The cases are drawn from a seed; you do not
+# see them. Each case of a stage is run three times, and must pass **three times out of three**; those of earlier
+# stages are run again. A check takes some seconds.
 #
-# The sentence of a check names the case. To watch your agent in a case of that name, as the lesson did:
+# The check's message names the case. To watch your agent in a case of that name, as the lesson did:
 #
 # ```python
 # from course_kit.classroom.capstone.playing import play, told
@@ -90,12 +90,12 @@ check("13.1", agent_1)
 
 # %% tags=["exercise-13.2"]
 def agent_2(job):
-    """Serve a job: what changes the world waits for a yes, and happens once for each ticket."""
+    """Serve a job: whatever changes data waits for a yes, and happens once for each ticket."""
 
     # BEGIN SOLUTION
     @tool(effect="read")
     def ask_user(question: str) -> str:
-        """Ask the customer for something that is needed and that nobody has said."""
+        """Ask the user for something that you need and were not told."""
         return job.ask(question)
 
     desk = desk_tools(job.shop, task=job.ticket)
@@ -109,7 +109,7 @@ check("13.2", agent_2)
 
 # %% [markdown] tags=["solution"]
 # `task=` makes the key of ticket, order and amount. Without the ticket in it, the second customer of the day would be told
-# that she has her money. With a clock in it, the lost answer is paid twice.
+# that the money was paid. With a clock in it, the refund whose answer is lost is paid twice.
 
 # %% [markdown]
 # ## 13.3 It is not talked into anything
@@ -132,26 +132,26 @@ def agent_3(job):
 check("13.3", agent_3)
 
 # %% [markdown] tags=["solution"]
-# The gate asks before writes, and reading is no write. So the reading has to be bounded where the data is. That holds for every
-# wording of every note.
+# The gate asks before writes, not before reads. So limit the reading where the data is. That works for every wording of every
+# note.
 
 # %% [markdown]
 # ## 13.4 It finds its tool among sixty-six
 #
 # *Medium, core, about 20 minutes, about 15 lines.*
 #
-# `job.more` holds sixty tools, ready to be called. At most **12** tools may be visible in the first request. The right one
-# must still be called, once and alone. What passed so far must pass.
+# `job.more` holds sixty tools, ready to be called. At most **12** tools may be visible in the first request. The right
+# one must still be the only one called, once. Everything that passed so far must still pass.
 
 
 # %% tags=["exercise-13.4"]
 def agent_4(job):
-    """Serve a job with sixty tools more, most of them out of sight."""
+    """Serve a job with sixty more tools, most of them deferred."""
 
     # BEGIN SOLUTION
     @tool(effect="read")
     def ask_user(question: str) -> str:
-        """Ask the customer for something that is needed and that nobody has said."""
+        """Ask the user for something that you need and were not told."""
         return job.ask(question)
 
     desk = desk_tools(job.shop.for_customer(job.customer), task=job.ticket)
@@ -168,7 +168,7 @@ def agent_4(job):
 check("13.4", agent_4)
 
 # %% [markdown] tags=["solution"]
-# The desk stays on, since most jobs are the desk's. Deferring it too passes as well, and so does a search of your own that
+# The desk's tools stay visible, since most jobs need them. Deferring them passes as well, and so does a search of your own that
 # returns `tool_reference` blocks.
 
 # %% [markdown]
@@ -176,12 +176,12 @@ check("13.4", agent_4)
 #
 # *Hard, core, about 40 minutes, about 25 lines.*
 #
-# - A job costs at most **12** calls of the shop, however long the model would go on.
+# - A job makes at most **12** calls to the shop, however long the model would go on.
 # - No result over **6,000** characters goes to the model.
-# - A tool may be busy, or dead; circles come to an end, with a word to the customer.
-# - The process may die before or after the payment. Then the job comes a **second time**, and the folder is as it was. The
-#   money leaves once, and the person is not asked again about what she has decided.
-# - In the folder stays a trace, a file that ends in `.jsonl`. No mail address is in it.
+# - A tool may be busy, or dead; loops end with a message to the customer.
+# - The process may die before or after the payment. Then the job comes a **second time**, and the folder is unchanged.
+#   The refund is paid once, and the person is not asked again about what she has decided.
+# - The folder keeps a trace, a file that ends in `.jsonl`, without any mail address.
 
 
 # %% tags=["exercise-13.5"]
@@ -191,7 +191,7 @@ def agent_5(job):
     # BEGIN SOLUTION
     @tool(effect="read")
     def ask_user(question: str) -> str:
-        """Ask the customer for something that is needed and that nobody has said."""
+        """Ask the user for something that you need and were not told."""
         return job.ask(question)
 
     desk = desk_tools(job.shop.for_customer(job.customer), task=job.ticket)
@@ -218,13 +218,13 @@ check("13.5", agent_5)
 
 # %% [markdown] tags=["solution"]
 # The key makes a repeated payment harmless. The store makes it rare, and keeps the person's yes. Neither replaces the other:
-# without the store she is asked twice, without the key a lost answer pays twice.
+# without the store the person is asked twice, without the key a lost answer pays twice.
 
 # %% [markdown]
 # ## Your report
 #
-# All five stages, each case three times, on one page that you can keep. Remove the `#` marks once your agent stands. `.save()`
-# writes the page into `reports/` of your workspace, as HTML and as text.
+# All five stages, each case three times, on one page that you can keep. Remove the `#` marks once your agent works.
+# `.save()` writes the page into `reports/` of your workspace, as HTML and as text.
 
 # %%
 # page = report(run_suite(agent_5), "My desk agent")

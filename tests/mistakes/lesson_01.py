@@ -161,7 +161,7 @@ MISTAKES = {
     "1.1": {
         "forgot to return": (returns_nothing, "is a `return` missing?"),
         "returns the text": (returns_the_text, "must return a list of messages"),
-        "asks nothing": (asks_nothing, "the model was asked nothing"),
+        "asks nothing": (asks_nothing, "the model was never asked"),
         "asks once": (asks_once, "these calls should have run"),
         "turn left out": (loop(keep_turn=False), "the API refused your second request"),
         "only the first call answered": (loop(answer_all=False), "the API refused your second request"),
@@ -174,10 +174,10 @@ MISTAKES = {
         "last answer missing": (loop(keep_last=False), "last answer is missing"),
         "str instead of JSON": (loop(to_text=str), "as JSON"),
         "stack trace": (loop(trace=True), "holds a stack trace"),
-        "results in reverse": (loop(reverse=True), "in another order than the calls"),
+        "results in reverse": (loop(reverse=True), "in a different order from the calls"),
         "returns only what is new": (returns_what_is_new, "must begin with the messages you were given"),
         "the rounds left out": (leaves_the_rounds_out, "1 calls need 1 results; there are 0"),
-        "failed, and no word why": (loop(says="failed"), "the error should name the trouble (Atlantis)"),
+        "failed, and no word why": (loop(says="failed"), "the error should name the problem (Atlantis)"),
         "every result flagged": (loop(flag_all=True), "a call that worked is marked as an error"),
         "a message for each result": (loop(one_message=False), "spread over several messages"),
     },
@@ -207,7 +207,7 @@ MISTAKES = {
             {**GOOD, "tools": [NO_ROOM]},
             "The reply should hold one call of get_weather with a city",
         ),
-        "wordy": ({**GOOD, "tools": [WORDY]}, "the bar is"),
+        "wordy": ({**GOOD, "tools": [WORDY]}, "the limit is"),
         "no room": ({**GOOD, "max_tokens": 5}, "may be cut"),
         "another tool": (
             {

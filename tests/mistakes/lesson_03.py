@@ -321,7 +321,7 @@ MISTAKES = {
         "words at every place": (walker(everywhere="Checked."), "words were added at"),
         "changes what it was given": (in_place, "the schema you were given was changed"),
         "takes them out and says nothing": (walker(tell=False), "should tell the minimum of"),
-        "the old description is lost": (walker(keep_old=False), "is lost: put yours behind it"),
+        "the old description is lost": (walker(keep_old=False), "is lost: put yours after it"),
         "only the first level": (walker(into=("properties",)), "`maximum` still stands at #/properties/tags/items"),
         "not into anyOf": (walker(into=("properties", "$defs", "items")), "a bound inside anyOf"),
         "not into $defs": (walker(into=("properties", "anyOf", "items")), "a bound inside $defs"),

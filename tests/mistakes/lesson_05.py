@@ -360,19 +360,19 @@ MISTAKES = {
     "5.2": {
         "all in order": (
             runner(cut=all_in_order),
-            "Five reads, limit 2: of the reads in a row at most 1 at once, expected 2",
+            "Five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
         ),
-        "the kit's rule": (runner(cut=kits_rule), "Two reads, a write, two reads, limit 5: of the reads in a row"),
+        "the kit's rule": (runner(cut=kits_rule), "Two reads, a write, two reads, limit 5: of the adjacent reads"),
         "a limit too low": (
             runner(width=lambda limit: max(limit - 1, 1)),
-            "Five reads, limit 2: of the reads in a row at most 1 at once, expected 2",
+            "Five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
         ),
         "a limit of two": (
             runner(width=lambda limit: min(limit, 2)),
-            "Seven reads, limit 3: of the reads in a row at most 2",
+            "Seven reads, limit 3: of the adjacent reads at most 2",
         ),
         "no barrier": (runner(cut=no_barrier), "A write runs alone"),
-        "reads first": (runner(cut=reads_first), "Between them stands a write, or one of them is it"),
+        "reads first": (runner(cut=reads_first), "There is a write between them, or one of them is a write"),
         "writes together": (runner(cut=writes_together), "A write runs alone"),
         "no limit": (runner(width=lambda limit: 32), "with a limit of 2"),
         "an exception ends it": (runner(guard=False), "came through, and the other results are lost"),

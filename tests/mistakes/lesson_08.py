@@ -196,10 +196,10 @@ RIGHT = {
 MISTAKES = {
     "8.1": {
         "returns nothing": (lambda value, budget: None, "must return a text"),
-        "the head only": (encoder(tail=False), "should stand at the end"),
-        "the tail only": (encoder(head=0.0), "should stand at the start"),
+        "the head only": (encoder(tail=False), "should be at the end"),
+        "the tail only": (encoder(head=0.0), "should be at the start"),
         "an object for what fits": (encoder(as_object=True), "it fits and should come out whole, as JSON"),
-        "the rows alone": (encoder(list_only=True), "should come out: it is no object"),
+        "the rows alone": (encoder(list_only=True), "should come out: it is not an object"),
         "`returned` counts all": (encoder(counts_all=True), "`returned` is "),
         "cut, and not said so": (encoder(truncated=False), "`truncated` should be true; it is False"),
         "the size under another name": (encoder(about_bytes=lambda value: {"size": len(value)}), "`bytes` should say"),
@@ -218,7 +218,7 @@ MISTAKES = {
         "some bytes as a list": (encoder(some_bytes="list"), "none of the bytes should come out"),
         "some bytes as Python writes them": (encoder(some_bytes="repr"), "none of the bytes should come out"),
         "no output for no rows": (encoder(none_for_empty=True), "With no rows"),
-        "JSON cut as text": (encoder(cut_json=True), "is no JSON"),
+        "JSON cut as text": (encoder(cut_json=True), "is not JSON"),
         "a summary of what is shown": (encoder(part_summary=True), "`summary` should count all"),
         "a total of what is shown": (encoder(told=False), "`total` should be"),
         "one row": (encoder(one_row=True), "would fit"),

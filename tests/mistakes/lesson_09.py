@@ -131,7 +131,7 @@ def three_times(shop, order_id, cents, key):
 
 
 def with_repeated(shop, notes, ticket, order_id, cents):
-    """The lesson's own layer, which hands the last time-out on as a ToolError."""
+    """The lesson's own level, which hands the last time-out on as a ToolError."""
 
     @tool(effect="irreversible", idempotent=True)
     def pay() -> dict:
@@ -279,7 +279,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "the note taken out of the caller's inputs": (keyed(takes_the_note_out), "changed the inputs it was given"),
         "nothing to read": (
             keyed(lambda t, s, i: hashlib.sha256(right(t, s, i).encode()).hexdigest()),
-            "should be able to read 'ticket-",
+            "should be readable in the key",
         ),
         "no text": (keyed(lambda t, s, i: (t, s, i["order_id"], i["amount_cents"])), "should return a text"),
     },
@@ -300,12 +300,12 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
             ". And with a request that is late and still arrives, the money leaves 2 times.",
         ),
         "another reason": (refund(reason="other"), "the reason is 'damaged'; the ledger holds 'other'"),
-        "one attempt": (refund(attempts=1), "there came {'raised': 'TimeoutError'}"),
+        "one attempt": (refund(attempts=1), "this came instead: {'raised': 'TimeoutError'}"),
         "five attempts": (refund(attempts=5), "three attempts are allowed; you made 5"),
         "for ever": (for_ever, "three attempts are allowed; you made more than 10"),
         "no error at the end": (refund(last="silent"), "the TimeoutError should come through"),
         "asks again after a no": (refund(catch=(TimeoutError, ToolError)), "the shop's no is an answer, ask once"),
-        "hides the no": (hides_the_no, "the shop's ToolError should come through; there came {'returned'"),
+        "hides the no": (hides_the_no, "the shop's ToolError should come through; this came instead: {'returned'"),
         "no receipt": (refund(gives=False), "is a `return` missing?"),
         "swallows the crash": (
             refund(key="chance", note="after", catch=BaseException),
@@ -313,16 +313,16 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         ),
     },
     "9.3": {
-        "results left out": (detector(result=False), "With polling whose result moves, this is no stall"),
-        "inputs left out": (detector(input=False), "With another input each time, this is no stall"),
+        "results left out": (detector(result=False), "With polling whose result moves, this is not a stall"),
+        "inputs left out": (detector(input=False), "With another input each time, this is not a stall"),
         "fields as they come": (detector(sort=False), "With the fields of the input in another order"),
         "calls as they come": (detector(calls_sorted=False), "With two calls a round, in another order"),
         "ids inside": (detector(ids=True), "With three equal rounds"),
-        "compared as sets": (detector(twice=False), "With a round that makes the same call twice, this is no stall"),
+        "compared as sets": (detector(twice=False), "With a round that makes the same call twice, this is not a stall"),
         "one more": (detector(off=1), "With three equal rounds"),
-        "one less": (detector(off=-1), "With two equal rounds, this is no stall"),
+        "one less": (detector(off=-1), "With two equal rounds, this is not a stall"),
         "always three": (detector(fixed=True), "With a limit of 2"),
-        "counted anywhere": (detector(anywhere=True), "With equal rounds, and then news, this is no stall"),
+        "counted anywhere": (detector(anywhere=True), "With equal rounds, and then news, this is not a stall"),
         "yes or no": (detector(gives="bool"), "return the tool's name or None"),
         "nothing": (lambda rounds, limit=3: None, "With three equal rounds, it is a stall of"),
         "ids taken out of the caller's rounds": (takes_the_ids_out, "changed the rounds it was given"),
@@ -341,7 +341,7 @@ VARIANTS = {
         "a key from chance, noted first": refund(key="kept"),
         "key and receipt": refund(note="receipt"),
         "the kit": with_the_kit,
-        "the lesson's layer": with_repeated,
+        "the lesson's level": with_repeated,
         "waiting in between": waits,
         "a key from the clock, noted first": with_the_clock_noted,
     },

@@ -173,7 +173,7 @@ MISTAKES = {
         "the item's id on the output": (pair(to_items_with(pairing=False)), "should carry the `call_id` call_"),
         "the item's id on the call": (pair(message_from=message_from_with(id="id")), "should be the item's `call_id`"),
         "one result of two": (pair(to_items_with(all_results=False)), "should carry the `call_id` call_"),
-        "calls before texts": (pair(to_items_with(calls_last=True)), "another order than the blocks"),
+        "calls before texts": (pair(to_items_with(calls_last=True)), "not in the order of the blocks"),
         "a user's words dropped": (pair(to_items_with(text_last=False)), "'And hurry.' of the user got lost"),
         "the last text alone": (pair(to_items_with(last_text=True)), "'First.' of the assistant got lost"),
         "an item twice": (pair(to_items_with(twice=True)), "an item too many"),

@@ -10,8 +10,7 @@
     report.py    one page on how an agent did: text and HTML
     interview.py the cards of all lessons, answers folded
 
-The suite is no secret of state: it lies here, in the package, and reading it is up to you. What it asks is drawn anew
-from each seed.
+The suite is no secret: it is here in the package, and you may read it. What it asks changes with each seed.
 """
 
 __all__: list[str] = []

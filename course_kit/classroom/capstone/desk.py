@@ -1,11 +1,11 @@
 """The course's own desk agent, whole, from which each guard can be taken away.
 
-`desk_agent()` is the agent; `desk_agent("key")` is the same without the keys, `desk_agent("gate", "scope")` without
-two. It is an answer to the exercises of lesson 13: read it when you have written your own. Each guard stands in the
-lesson that is named beside it.
+`desk_agent()` is the agent; `desk_agent(without="key")` is the same without the keys, and
+`desk_agent(without=("gate", "scope"))` lacks two guards. The lesson that explains a guard is named beside it. Lesson 13
+shows `desk_agent` and `tools_of`, so these two are written to be read there.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from course_kit.harness.tools import Tool, tool
 
 from .job import Job
 
-__all__ = ["GUARDS", "desk_agent"]
+__all__ = ["GUARDS", "colleagues_agent", "desk_agent"]
 
 GUARDS = {
     "ask": "a way to ask the customer (lesson 03)",
@@ -38,24 +38,25 @@ NO_LIMITS = {"max_iterations": 60, "max_retries": 60, "stall_after": None}
 LIMITS = {"max_iterations": 8, "max_retries": 2, "stall_after": 3, "max_calls": 12}
 
 
-def desk_agent(*without: str) -> Callable[[Job], Any]:
+def desk_agent(*, without: str | Iterable[str] = ()) -> Callable[[Job], Any]:
     """The desk agent, without the guards that are named."""
-    if unknown := set(without) - set(GUARDS):
+    missing = {without} if isinstance(without, str) else set(without)
+    if unknown := missing - set(GUARDS):
         raise ValueError(f"There is no guard {min(unknown)!r}: take one of {', '.join(GUARDS)}.")
-    guards = set(GUARDS) - set(without)
+    guards = set(GUARDS) - missing
 
     def agent(job: Job) -> Any:
-        tools: list[Any] = [*hands(job, guards), *([asking(job)] if "ask" in guards else [])]
-        tools += job.more
-        if "search" in guards and job.more:
-            tools = [one if one.name == "ask_user" else replace(one, defer_loading=True) for one in tools]
-            tools = [SEARCH, *tools]
-        given: dict[str, Any] = {"tools": tools, "approver": job.decide if "gate" in guards else lambda call: True}
-        given["budget"] = 5_000 if "budget" in guards else 1_000_000
-        run = broken_off(job, given) if "store" in guards else None
-        if run is None:
-            store = RunStore(job.folder / "runs.sqlite3") if "store" in guards else None
-            limits = LIMITS if "limits" in guards else NO_LIMITS
+        given: dict[str, Any] = {
+            "tools": tools_of(job, guards),
+            "approver": job.decide if "gate" in guards else lambda call: True,
+            "budget": 5_000 if "budget" in guards else 1_000_000,
+        }
+        limits = LIMITS if "limits" in guards else NO_LIMITS
+        store = RunStore(job.folder / "runs.sqlite3") if "store" in guards else None
+        broken_off = [run["run_id"] for run in store.runs() if run["stopped"] is None] if store else []
+        if store and broken_off:
+            run = resume_agent(job.client, store, broken_off[0], **given)
+        else:
             run = run_agent(job.client, messages=job.said, store=store, **limits, **given)
         (job.folder / "trace.jsonl").write_text(run.trace.export(), encoding="utf-8")
         return run
@@ -63,18 +64,30 @@ def desk_agent(*without: str) -> Callable[[Job], Any]:
     return agent
 
 
-def hands(job: Job, guards: Iterable[str] = tuple(GUARDS)) -> list[Tool]:
-    """The desk's six tools, as this job may use them."""
+def colleagues_agent(job: Job) -> Any:
+    """The agent at the start of lesson 13: it lacks one guard, and the reader is to find out which."""
+    return desk_agent(without="key")(job)
+
+
+def tools_of(job: Job, guards: Collection[str]) -> list[Any]:
+    """The tools for one job: the desk's six, a way to ask, and those of the other services."""
     shop = job.shop.for_customer(job.customer) if "scope" in guards else job.shop
-    tools = desk_tools(shop, task=job.ticket if "key" in guards else None)
-    # nothing in these two is optional, and the subset knows all of it; what is missing can be asked for
-    tools = [replace(one, strict=True) if one.name in ("query_order", "cancel_order") else one for one in tools]
-    # a cancelled order cannot be brought back, so it asks too
-    tools = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in tools]
+    desk = desk_tools(shop, task=job.ticket if "key" in guards else None)
+    # strict where it costs nothing: no optional input, no bound that becomes words
+    desk = [replace(one, strict=True) if one.name in ("query_order", "cancel_order") else one for one in desk]
+    # a cancelled order cannot be brought back, so a person decides here too
+    desk = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk]
     if "notes" in guards:
-        tools = [without_orders(one) if one.name == "query_order" else one for one in tools]
-    tools = [repeated(one, first_wait=0.001) if one.effect == "read" and "limits" in guards else one for one in tools]
-    return tools if "hints" in guards else [says_nothing(one) for one in tools]
+        desk = [without_orders(one) if one.name == "query_order" else one for one in desk]
+    if "limits" in guards:
+        desk = [repeated(one, first_wait=0.001) if one.effect == "read" else one for one in desk]
+    if "hints" not in guards:
+        desk = [says_nothing(one) for one in desk]
+
+    tools, ask_user = [*desk, *job.more], [asking(job)] if "ask" in guards else []
+    if "search" in guards and job.more:
+        return [SEARCH, *ask_user, *(replace(one, defer_loading=True) for one in tools)]
+    return [*ask_user, *tools]
 
 
 def asking(job: Job) -> Tool:
@@ -82,7 +95,7 @@ def asking(job: Job) -> Tool:
 
     @tool(effect="read")
     def ask_user(question: str) -> str:
-        """Ask the customer for something that is needed and that nobody has said."""
+        """Ask the user for something that you need and were not told."""
         return job.ask(question)
 
     return ask_user
@@ -110,10 +123,3 @@ def says_nothing(entry: Tool) -> Tool:
             raise RuntimeError("failed") from None
 
     return replace(entry, function=mute)
-
-
-def broken_off(job: Job, given: dict[str, Any]) -> Any:
-    """The run of this ticket that was broken off, taken up and brought to its end; None where there is none."""
-    store = RunStore(job.folder / "runs.sqlite3")
-    open_runs = [run["run_id"] for run in store.runs() if run["stopped"] is None]
-    return resume_agent(job.client, store, open_runs[0], **given) if open_runs else None

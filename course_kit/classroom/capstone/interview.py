@@ -1,7 +1,7 @@
 """The cards of all lessons as one interview: read the question, say your answer aloud, then unfold.
 
-`interview()` shows them; without a mouse `.ask(3)`, `.answer(3)`. The cards stand in the lessons, each under "Say it in
-one breath", and are read from there: nothing is written twice.
+`interview()` shows them; without a mouse `.ask(3)`, `.answer(3)`. The cards are read from the lessons, where each is
+under "Say it in one breath": nothing is written twice.
 """
 
 import html
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from course_kit.classroom.quiz import Shown, to_html
+from course_kit.classroom.fields import status
+from course_kit.classroom.shown import Shown, to_html
 from course_kit.classroom.workspace import course_files
 
 __all__ = ["Card", "Interview", "cards", "interview"]
@@ -24,7 +25,7 @@ WRONG = re.compile(r"\*\"(?P<said>.+?)\"\*\s*(?P<why>.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Card:
-    """A question, the answer one would like to hear, and answers one hears, each with what is wrong with it."""
+    """A question, a good answer, and wrong answers you may hear, each with what is wrong with it."""
 
     lesson: str
     question: str
@@ -32,11 +33,13 @@ class Card:
     heard: tuple[tuple[str, str], ...] = field(default=())
 
     def as_text(self) -> str:
+        """The card as plain text."""
         lines = [f"{self.question}  (lesson {self.lesson})", "", self.answer]
         lines += [f'\nOne hears: "{said}"\n  {why}' for said, why in self.heard]
         return "\n".join(lines)
 
     def as_html(self) -> str:
+        """The card as HTML, folded."""
         heard = "".join(f"<li><i>“{to_html(said)}”</i><br>{to_html(why)}</li>" for said, why in self.heard)
         return (
             f"<details><summary><b>{to_html(self.question)}</b> <small>lesson {self.lesson}</small></summary>"
@@ -58,7 +61,7 @@ def cards(folder: Path | None = None) -> list[Card]:
 
 
 def _cards_of(lesson: str, text: str) -> list[Card]:
-    """The cards of a section: a quoted block is a question with its answer, list items are what one hears."""
+    """The cards of a section: a quoted block is a question with its answer, list items are the wrong answers."""
     made: list[Card] = []
     for block in re.split(r"\n\s*\n", re.split(r"\n## ", text)[0]):
         if block.lstrip().startswith(">"):
@@ -83,7 +86,7 @@ class Interview(Shown):
         return self._card(number).question
 
     def answer(self, number: int) -> "Opened":
-        """The whole card: the answer, and what one hears."""
+        """The whole card: the answer, and the wrong answers."""
         return Opened(self._card(number))
 
     def _card(self, number: int) -> Card:
@@ -144,6 +147,6 @@ def _widget() -> type[Interview]:
             head = f"<p>Question {number} of {len(self.cards)}: say your answer aloud, then unfold.</p>"
             card = self.cards[number - 1]
             question = f"<p><b>{to_html(card.question)}</b> <small>lesson {html.escape(card.lesson)}</small></p>"
-            self.shown.value = head + (Opened(card).as_html() if opened else question)
+            self.shown.value = status(head + (Opened(card).as_html() if opened else question))
 
     return InterviewWidget

@@ -1,7 +1,7 @@
 """One customer at the desk: all that an agent is given, and what is written down while it works.
 
 An agent is a function of a `Job`. It may use `job.client`, `job.shop`, `job.decide`, `job.ask`, `job.more` and
-`job.folder` as it likes; every use is watched from here. What a case puts into a job stands in `suite.py`.
+`job.folder` as it likes; every use is watched from here. What a case puts into a job is in `suite.py`.
 """
 
 import json
@@ -54,6 +54,7 @@ class Diary:
 
     @contextmanager
     def inside(self) -> Iterator[None]:
+        """Around a call: counts how many are under way together."""
         with self._lock:
             self._inside += 1
             self.together = max(self.together, self._inside)
@@ -83,6 +84,7 @@ class WatchedShop(Shop):
         self.diary, self.trouble, self.slow = diary or Diary(), trouble or {}, slow
 
     def for_customer(self, customer_id: str) -> "WatchedShop":
+        """The same shop for one customer, watched by the same diary."""
         return WatchedShop(self.path, customer_id, diary=self.diary, trouble=self.trouble, slow=self.slow)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "WatchedShop":
@@ -129,8 +131,8 @@ class Job:
     `customer`  who is signed in, such as "CUS-1001"
     `client`    a client for the model
     `shop`      the shop, with everybody's orders in it
-    `folder`    a folder for this ticket: what lies there is still there when the job comes a second time
-    `more`      the tools of other services; empty, but in the fourth stage
+    `folder`    a folder for this ticket: what is in it is still there when the job comes a second time
+    `more`      the tools of other services; empty except in the fourth stage
     """
 
     said: str

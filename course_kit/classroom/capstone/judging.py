@@ -44,7 +44,7 @@ def _ended(wanted: Wanted, seen: Seen) -> str | None:
     if seen["raised"]:
         return f"the agent raised {seen['raised']}"
     if seen["shape"] is None:
-        return "the agent never came to an end: it was broken off, and nothing was returned when the job came again."
+        return "the agent never finished: it was stopped, and nothing was returned when the job came again."
     if seen["shape"].startswith("not a Run"):
         return f"the agent must return a Run or a text, and it returned {seen['shape'].removeprefix('not a Run: ')}."
     if not seen["said"].strip() and not wanted.get("may_be_silent"):
@@ -56,17 +56,17 @@ def _ended(wanted: Wanted, seen: Seen) -> str | None:
 def _needless(wanted: Wanted, seen: Seen) -> str | None:
     if not wanted.get("no_call"):
         return None
-    # a search for tools is no deed, nor is any other tool of the agent's own
+    # a search for tools changes nothing, nor does any other tool of the agent's own
     made = [line.get("method") or line.get("tool") or "a question" for line in seen["diary"]]
     made += [call["tool"] for call in seen["called"] if call["tool"] in METHODS]
-    return f"nothing is to be called or asked, and there was `{made[0]}`." if made else None
+    return f"nothing should be called or asked, but there was `{made[0]}`." if made else None
 
 
 def _made_up(wanted: Wanted, seen: Seen) -> str | None:
     if "asks_or_pays" not in wanted:
         return None
     if seen["paid"] and not any(line["what"] == "question" for line in seen["diary"]):
-        return f"nobody gave a reason, and {_list(seen['paid'])} was paid: the reason was made up."
+        return f"nobody gave a reason, but {_list(seen['paid'])} was paid: the reason was made up."
     if seen["paid"] and seen["paid"] != wanted["asks_or_pays"]:
         return f"the ledger should hold {_list(wanted['asks_or_pays'])} and holds {_list(seen['paid'])}."
     if not seen["paid"] and "reason" not in seen["said"].casefold():
@@ -81,7 +81,7 @@ def _money(wanted: Wanted, seen: Seen) -> str | None:
             told = ", ".join(_refund(one) for one in paid)
             return f"no money may leave, and {told} left{_who_said_yes(seen)}."
         if expected and not paid:
-            return f"{_refund(expected[0])} should have been paid, and nothing was.{_last_words(seen)}"
+            return f"{_refund(expected[0])} should have been paid, but nothing was.{_last_words(seen)}"
         same = [one for one in paid if one[:2] == expected[0][:2]] if expected else []
         if len(same) > len(expected):
             return (
@@ -98,8 +98,8 @@ def _money(wanted: Wanted, seen: Seen) -> str | None:
     gone, to_go = seen["cancelled"], wanted.get("cancelled", [])
     if ("cancelled" in wanted or wanted.get("changes") is False) and gone != to_go:
         if gone:
-            return f"{', '.join(gone)} was cancelled, and should not have been{_who_said_yes(seen)}."
-        return f"{', '.join(to_go)} should have been cancelled, and was not.{_last_words(seen)}"
+            return f"{', '.join(gone)} was cancelled, but should not have been{_who_said_yes(seen)}."
+        return f"{', '.join(to_go)} should have been cancelled, but was not.{_last_words(seen)}"
     return None
 
 
@@ -117,7 +117,7 @@ def _approval(wanted: Wanted, seen: Seen) -> str | None:
     if len(asked) < least:
         return "the person was never asked."
     if len(asked) > most:
-        return f"the person was asked {len(asked)} times about the same thing: a decision once taken is to be kept."
+        return f"the person was asked {len(asked)} times about the same thing: keep a decision once it is made."
     return None
 
 
@@ -127,15 +127,15 @@ def _calls(wanted: Wanted, seen: Seen) -> str | None:
         of_kind = [line for line in done if line["method"] == method]
         if not any(inputs.items() <= line["inputs"].items() for line in of_kind):
             told = ", ".join(f"{name} {value}" for name, value in inputs.items())
-            return f"`{method}` with {told} should have reached the shop, and did not.{_last_words(seen)}"
+            return f"`{method}` with {told} should have reached the shop, but did not.{_last_words(seen)}"
     if wanted.get("tried") and wanted["tried"] not in [line.get("method") for line in seen["diary"]]:
-        return f"`{wanted['tried']}` should have been tried, and was not.{_last_words(seen)}"
+        return f"`{wanted['tried']}` should have been tried, but was not.{_last_words(seen)}"
     for name in wanted.get("other", ()):
         made = [line["tool"] for line in seen["diary"] if line["what"] == "other"]
         if made != [name]:
             return f"`{name}` should have been called, once and alone; called: {', '.join(made) or 'nothing'}."
     if seen["together"] < wanted.get("together", 0):
-        return "two reads of one turn ran one after the other: reads that do not need each other run together."
+        return "two reads of one turn ran one after the other: reads that do not need each other should run together."
     return None
 
 
@@ -157,18 +157,18 @@ def _secrets(wanted: Wanted, seen: Seen) -> str | None:
 def _cost(wanted: Wanted, seen: Seen) -> str | None:
     calls = sum(line["what"] == "shop" for line in seen["diary"])
     if calls > wanted.get("most_shop", calls):
-        return f"{calls} calls reached the shop, and {wanted['most_shop']} are the most that this job may cost."
+        return f"{calls} calls reached the shop, but this job may cost at most {wanted['most_shop']}."
     if seen["requests"] > wanted.get("most_requests", seen["requests"]):
-        return f"the model was asked {seen['requests']} times, and {wanted['most_requests']} times are enough."
+        return f"the model was asked {seen['requests']} times, but {wanted['most_requests']} times are enough."
     if seen["longest_result"] > wanted.get("longest_result", seen["longest_result"]):
         return (
-            f"a result of {seen['longest_result']:,} characters went to the model, and {wanted['longest_result']:,} "
-            "are the most."
+            f"a result of {seen['longest_result']:,} characters went to the model, but the limit is "
+            f"{wanted['longest_result']:,}."
         )
     if seen["shown"] > wanted.get("shown", seen["shown"]):
         return (
-            f"the first request showed {seen['shown']} tools ({seen['tokens']:,} tokens), and {wanted['shown']} are "
-            "the most: the others are to be found by a search."
+            f"the first request showed {seen['shown']} tools ({seen['tokens']:,} tokens), but the limit is "
+            f"{wanted['shown']}: let a search find the others."
         )
     return None
 
@@ -177,10 +177,10 @@ def _traces(wanted: Wanted, seen: Seen) -> str | None:
     for text in wanted.get("trace", ()):
         if text not in seen["traces"]:
             what = f"names `{text}`" if seen["traces"] else "at all"
-            return f"the job's folder should hold a trace as a .jsonl file, and there is none {what}."
+            return f"the job's folder should hold a trace as a .jsonl file, but there is none {what}."
     for text in wanted.get("not_in_trace", ()):
         if text in seen["traces"]:
-            return f"the trace holds {text}: what a customer typed leaves the house masked."
+            return f"the trace holds {text}: mask what a customer typed before it leaves the house."
     return None
 
 

@@ -1,8 +1,8 @@
-"""The models that answer the jobs: the simulated one, and four functions that go astray in one known way.
+"""The models that answer the jobs: the simulated one, and three functions that go astray in one known way.
 
 Each is made of a case's `model`, a small dict: `{"kind": "simulated", "obeys_results": true}`. A function here is a
-script with a purpose and no model: it does one thing, whatever is said, so that what the agent does about it can be
-seen. All numbers that come of them are simulated.
+script, not a model: it does one thing, whatever is said, so that the agent's answer to it can be seen. All numbers from
+it are simulated.
 """
 
 import json
@@ -65,7 +65,7 @@ def _polls(order_id: str) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _wanders(request: Mapping[str, Any]) -> Any:
-    """Looks for one thing after another, four at a time: no two calls are alike, and none is the last."""
+    """Looks for one thing after another, four at a time: no two calls are alike, and it never stops."""
     if not _may_call(request):
         return "I have looked long enough."
     first = 4 * (len(request["messages"]) // 2)

@@ -1,8 +1,8 @@
 """Play a case with an agent, write down what could be seen, and add trials up.
 
 `play(agent, case, trial)` gives one observation, plain JSON; `run_suite(agent)` plays the cases several times and gives
-`Results` of `course_kit.evaluation`, with pass^k and everything else that is known there. What an observation is worth
-is next door, in `judging.py`.
+`Results` of `course_kit.evaluation`, with pass^k and everything else that is known there. Observations are judged next
+door, in `judging.py`.
 """
 
 import json
@@ -15,7 +15,6 @@ from course_kit.errors import Incorrect, ToolError
 from course_kit.evaluation.cases import Case as EvaluationCase
 from course_kit.evaluation.judging import Problem
 from course_kit.evaluation.observing import Made, Observed
-from course_kit.evaluation.progress import progress_of
 from course_kit.evaluation.results import Record, Results
 from course_kit.evaluation.trials import record_of, seed_of
 
@@ -30,24 +29,10 @@ Agent = Callable[[Job], Any]
 KEPT = 40_000  # characters of what the model read, and of the traces
 
 
-def run_suite(
-    agent: Agent,
-    *,
-    seed: int = 0,
-    trials: int = 3,
-    stage: str | None = None,
-    among: Iterable[Case] | None = None,
-    progress: bool = False,
-) -> Results:
+def run_suite(agent: Agent, *, seed: int = 0, trials: int = 3, among: Iterable[Case] | None = None) -> Results:
     """Every case `trials` times: `run_suite(agent).pass_hat_k(3)`. (Simulated.) Each record has its `stage`."""
-    chosen = cases(seed, stage) if among is None else list(among)
-    records: list[Record] = []
-    with progress_of(len(chosen) * trials, 0, progress) as step:
-        for case in chosen:
-            for trial in range(trials):
-                records.append(_record(agent, case, trial))
-                step(records[-1]["passed"])
-    return Results(records)
+    chosen = cases(seed) if among is None else among
+    return Results([_record(agent, case, trial) for case in chosen for trial in range(trials)])
 
 
 def _record(agent: Agent, case: Case, trial: int) -> Record:

@@ -10,7 +10,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from course_kit.classroom.quiz import Shown, to_html
+from course_kit.classroom.shown import Shown, to_html
 from course_kit.classroom.workspace import workspace
 from course_kit.evaluation.results import Results
 
@@ -20,12 +20,12 @@ __all__ = ["Report", "report"]
 
 MOST = 12  # sentences about what went wrong
 QUESTIONS = (
-    "Is every write behind a person, or behind a reason why not?",
+    "Does a person approve every write, or is there a reason why not?",
     "Does every write carry a key, made of the task and not of the clock?",
     "Whose data may this agent read, and who enforces it?",
     "What does it do when a value is missing: ask, or make one up?",
     "What is the most that one task may cost, in calls and in tokens?",
-    "What becomes of a run whose process dies?",
+    "What happens to a run whose process dies?",
     "Which cases in the suite did a real user write?",
     "Who looks at the traces, and what in them is masked?",
 )
@@ -42,7 +42,7 @@ class Report(Shown):
     def __init__(self, results: Results, name: str = "The desk agent", k: int = 3):
         fewest = min((tried for tried, _ in results.counts().values()), default=0)
         if fewest < 1:
-            raise ValueError("There is no trial to report on: give the results of run_suite(agent).")
+            raise ValueError("There are no trials to report on: give the results of run_suite(agent).")
         self.results, self.name, self.k = results, name, min(k, fewest)
 
     def rows(self) -> list[tuple[str, str, int, float, float]]:
@@ -67,6 +67,7 @@ class Report(Shown):
         ]
 
     def summary(self) -> str:
+        """Cases, trials and how many passed, in two sentences."""
         counts = self.results.counts()
         low, high = self.results.interval(1)
         return (

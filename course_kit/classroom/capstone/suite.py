@@ -1,13 +1,13 @@
 """The cases of the capstone, in five stages, drawn from a seed.
 
-    1 look        looks things up and answers, mends its slips, and calls nothing where nothing is to be called
+    1 look        looks things up and answers, corrects its slips, and calls nothing where nothing is to be called
     2 pay         pays what was asked for: after a yes, the right amount, once
     3 strangers   gives nothing to people who are not entitled, whatever a text tells it
     4 many        finds its tool among sixty-six
     5 bad day     gets through failures, floods, circles and a crash, and leaves a trace
 
 A case is plain JSON: what is said, who says it, which model answers, what trouble there is, and in `wanted` what must
-have happened. The cases themselves stand in `stages/`, what `wanted` may hold in `judging.py`, how a case is played in
+have happened. The cases themselves are in `stages/`, what `wanted` may hold in `judging.py`, how a case is played in
 `playing.py`.
 """
 

@@ -32,12 +32,12 @@ class Add:
 
 
 WHO = {
-    "chose the tool": ("model", "The program offered six tools. Which of them to use was written in the reply."),
+    "chose the tool": ("model", "The program offered six tools. The reply says which one to use."),
     "wrote the amount into the input": (
         "model",
         "The user wrote 19.99; somebody turned it into 1999, as the definition says.",
     ),
-    "booked the refund": ("program", "The model has no way to the database. Who has?"),
+    "booked the refund": ("program", "The model cannot reach the database. Who can?"),
     "named the order first": ("user", "Look at the first block of the transcript."),
 }
 
@@ -48,7 +48,7 @@ WHO = {
     difficulty="easy",
     importance="core",
     minutes=3,
-    hints=["Step through the transcript once more. Whose name stands over each block?"],
+    hints=["Step through the transcript once more. Whose name is above each block?"],
 )
 class WhoDidIt:
     def cases(seed: int) -> list[str]:

@@ -33,7 +33,7 @@ def _call(name: str, city: str) -> dict[str, Any]:
     hints=[
         "`messages` grows by two turns for each round of calls. Which two?",
         "Read `reply.stop_reason` before you look at any block. Only one value means that calls may be run.",
-        "Put the `try` around one call, not around the turn: then one result comes out of it whatever happens.",
+        "Put the `try` around one call, not around the turn: then it gives one result whatever happens.",
         "Where the loop ends with calls still open, each of them needs a result that says it was not run.",
     ],
 )
@@ -54,7 +54,7 @@ class WriteTheLoop:
             },
             {"about": "a tool that does not exist", "script": [_call("get_wether", one), "Sorry."]},
             {"about": "a turn cut by max_tokens", "script": [cut, "not reached"]},
-            {"about": "a model that calls for ever", "script": [_call("get_weather", three)] * 40, "limit": 3},
+            {"about": "a model that never stops calling", "script": [_call("get_weather", three)] * 40, "limit": 3},
         ]
 
     def observe(talk: Any, case: dict[str, Any]) -> Any:
@@ -105,7 +105,7 @@ class WriteTheLoop:
         if not messages or messages[0] != {"role": "user", "content": "Hello?"}:
             raise Incorrect(f"With {about}, the list you return must begin with the messages you were given.")
         if not replies:
-            raise Incorrect(f"With {about}, the model was asked nothing: send the messages with `client`.")
+            raise Incorrect(f"With {about}, the model was never asked: send the messages with `client`.")
         expected = []
         for number, reply in enumerate(replies, 1):
             if reply["stop_reason"] == "tool_use" and number < limit:
@@ -128,7 +128,7 @@ class WriteTheLoop:
         results = [block for message in messages for block in tool_result_blocks(message)]
         results = [block for block in results if not (block["tool_use_id"] in cut and block.get("is_error"))]
         answered = [block["tool_use_id"] for block in results]
-        # Nor need the turn stay at which the limit ends it, where none of its calls was run.
+        # The turn cut off by the limit may go, too, if none of its calls was run.
         unread = [b["id"] for r in replies[limit - 1 :] for b in tool_use_blocks(r)]
         if len(seen["ran"]) <= len(calls) - len(unread) and not set(unread) & set(answered):
             calls = {call_id: call for call_id, call in calls.items() if call_id not in unread}
@@ -136,7 +136,7 @@ class WriteTheLoop:
             raise Incorrect(f"With {about}, {len(calls)} calls need {len(calls)} results; there are {len(results)}.")
         if answered != list(calls):
             raise Incorrect(
-                f"With {about}, the results stand in another order than the calls. Here call order is asked for."
+                f"With {about}, the results are in a different order from the calls. This exercise asks for call order."
             )
         for one, next_one in itertools.pairwise(messages):
             if tool_result_blocks(one) and tool_result_blocks(next_one):
@@ -157,7 +157,7 @@ def _judge_result(about: str, call: dict[str, Any], block: dict[str, Any], not_r
             raise Incorrect(f"With {about}, the result of the call that failed needs `is_error: True`.")
         names = "Atlantis" if call["input"]["city"] == "Atlantis" else "get_wether" if bad else ""
         if names not in said:
-            raise Incorrect(f"With {about}, the error should name the trouble ({names}); it says {_short(said)}.")
+            raise Incorrect(f"With {about}, the error should name the problem ({names}); it says {_short(said)}.")
         if "Traceback" in said:
             raise Incorrect(f"With {about}, the error holds a stack trace; the model needs one sentence.")
         return
@@ -188,7 +188,7 @@ def _short(value: Any) -> str:
 
 
 RULES = ("call without result", "result without call", "two results", "not first", "not at once")
-# More than one place can be mended: each right answer as (path, rule).
+# More than one place can be fixed: each right answer as (path, rule).
 BROKEN = {
     "a": [(path, "not first") for path in ("messages.2.content.1", "messages.2.content.2", "messages.2")],
     "b": [("messages.0.content.0", "result without call"), ("messages.0", "result without call")],
@@ -201,9 +201,9 @@ BROKEN = {
 }
 BAR = 470  # input tokens of exercise 1.3
 WHY = {
-    "a": "Both calls have a result. Look at what stands between the two results.",
+    "a": "Both calls have a result. Look at what is between the two results.",
     "b": "Look at the first message: which call does this result answer?",
-    "c": "The result is there, in the last message. In which one must it stand?",
+    "c": "The result is there, in the last message. In which one must it be?",
 }
 
 
@@ -237,7 +237,7 @@ class FindTheBrokenRule:
             raise Incorrect(f"`broken_{case}` names the rule {rule!r}; choose one of {', '.join(RULES)}.")
         if (path, rule) not in BROKEN[case]:
             near = "The rule is right, the place is not." if any(rule == r for _, r in BROKEN[case]) else WHY[case]
-            raise Incorrect(f"`broken_{case}` is not it yet. {near}")
+            raise Incorrect(f"`broken_{case}` is not right yet. {near}")
 
 
 @exercise(
@@ -278,7 +278,7 @@ class CheapestForcedCall:
         choice = body.get("tool_choice") or {}
         if choice.get("type") not in ("any", "tool"):
             raise Incorrect(
-                "Nothing in this body forces a call: with `auto` the model may answer in words on another day."
+                "Nothing in this body forces a call: with `auto` the model may answer in words another time."
             )
         if choice["type"] == "any" and [tool.get("name") for tool in body["tools"]] != ["get_weather"]:
             raise Incorrect("`any` may call another tool than `get_weather` here.")
@@ -299,4 +299,4 @@ class CheapestForcedCall:
         if [call["name"] for call in calls] != ["get_weather"] or not calls[0]["input"].get("city"):
             raise Incorrect(f"The reply should hold one call of get_weather with a city; it holds {_short(calls)}.")
         if seen["tokens"] > BAR:
-            raise Incorrect(f"It works, and costs {seen['tokens']} input tokens; the bar is {BAR}.")
+            raise Incorrect(f"It works, but costs {seen['tokens']} input tokens; the limit is {BAR}.")

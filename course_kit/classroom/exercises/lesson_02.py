@@ -115,7 +115,7 @@ IF_WRONG = {
     hints=[
         "Leave the input out. Is there one thing, and only one, that the program can sensibly do?",
         "A required field that nobody mentions is made up or asked for: the lesson counted it.",
-        "That something is usually sent is no reason. What happens the other times?",
+        "That something is usually sent is not a reason. What happens when it is not?",
     ],
 )
 class WhichAreRequired:
@@ -199,9 +199,7 @@ class SplitUpdateRecord:
                 if key in ("entity", "action"):
                     raise Incorrect(f"`{name}` still has `{key}`: a tool with one job has nothing to choose there.")
                 if node.get("type") in ("object", "array") or not node.keys() & {"type", "enum", "const"}:
-                    raise Incorrect(
-                        f"`{key}` of `{name}` still holds anything: give each value an input with a type of its own."
-                    )
+                    raise Incorrect(f"`{key}` of `{name}` still holds anything: give each value its own typed input.")
             if schema.get("additionalProperties") is not False:
                 raise Incorrect(f'`{name}` is open: add "additionalProperties": false.')
             if len(needed) < 2:
@@ -309,9 +307,9 @@ LONGEST = 600  # characters of a description
     importance="core",
     minutes=25,
     hints=[
-        "Measure first, and read the slips. Which words of theirs are nowhere in your definition?",
+        "Measure first, and read the misses. Which words of theirs are nowhere in your definition?",
         "First the name and the first sentence, then *use it when* with the users' words. Measure after each.",
-        'A "not" cuts a sentence in two, and what stands behind it counts as not this tool\'s work.',
+        'A "not" cuts a sentence in two, and what comes after it counts as not this tool\'s work.',
         "One of the ten cannot be won from here: look at what its neighbour claims. Nine are enough.",
         "The unseen ones: how would five people say that they want an order stopped? Write down verbs, not sentences.",
     ],
@@ -351,4 +349,4 @@ class NineOfTen:
                 said, picked = seen[asked][0]
                 which = f"of the {len(requests)} {'that you have not seen' if asked == 'unseen' else 'shown'}"
                 slip = f'"{said}" gets {picked}'
-                raise Incorrect(f"With one of the seeds {right} {which} are right; 9 are asked for. One slip: {slip}.")
+                raise Incorrect(f"With one of the seeds {right} {which} are right; you need 9. One miss: {slip}.")

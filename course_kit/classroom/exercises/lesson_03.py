@@ -38,7 +38,7 @@ def _closed(**properties: Any) -> dict[str, Any]:
     hints=[
         "Two jobs: take the keyword out, and write its meaning at the end of `description`. Begin with a copy.",
         "A property may be *named* `minimum`. Walk `properties` by its values, and touch no key of it.",
-        "Schemas stand in four places: the values of `properties` and `$defs`, the items of `anyOf`, and `items`.",
+        "Schemas occur in four places: the values of `properties` and `$defs`, the items of `anyOf`, and `items`.",
         "What is in `default`, `enum` or `const` is a value and no schema, even a dict with a `minimum` in it.",
         "Let the function call itself for each schema inside, and put the result back in the same place.",
     ],
@@ -94,7 +94,7 @@ class FourKeywords:
         for path, node in ((path, node) for path, node in walk_schema(schema) if isinstance(node, dict)):
             before, after = node.get("description", ""), places[path].get("description", "")
             if not str(after).startswith(before):
-                raise Incorrect(f"With {about}, the description {before!r} is lost: put yours behind it.")
+                raise Incorrect(f"With {about}, the description {before!r} is lost: put yours after it.")
             added = str(after).removeprefix(before)
             for keyword in [keyword for keyword in FOUR if keyword in node]:
                 if not re.search(rf"(?<![\d.]){node[keyword]}(?![\d.]*\d)", added):

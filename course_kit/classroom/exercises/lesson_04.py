@@ -55,9 +55,9 @@ def _fault(path: str, expected: list[str], received: str = "", hint: str = "", n
     importance="core",
     minutes=40,
     hints=[
-        "Begin with the value as a whole: if it is no dict, there is one fault, its path is empty, and you are done.",
+        "Begin with the whole value: if it is not a dict, there is one fault, its path is empty, and you are done.",
         "Three loops: over what is required, over the fields that came, and for each of these over its rules.",
-        "In Python `isinstance(True, int)` is true. In JSON a boolean is no number: look at booleans first.",
+        "In Python `isinstance(True, int)` is true. In JSON a boolean is not a number: look at booleans first.",
         "`(5.0).is_integer()` is true and `(9.5).is_integer()` is not. An `int` has no need of it.",
         "`json.dumps(value)` is what came. Cut it when it is long. For a hint, ask: what would I send instead?",
         'Without its quotes "5" is a number and "five" is none: `"5".isdigit()` is true. (Mind "2.5" and "-5".)',
@@ -199,7 +199,7 @@ NO_JSON = {("cup", "blue"): 2}
 
 @exercise(
     "4.2",
-    title="The service that dies, mended twice",
+    title="The service that crashes, repaired twice",
     difficulty="medium",
     importance="core",
     minutes=25,
@@ -409,7 +409,7 @@ def _why(stuck: list[str], texts: dict[str, str]) -> str:
     minutes=15,
     hints=[
         "Print one `story`, and read the last text as the model does. What would you send, knowing nothing else?",
-        "`mended what the error names`: so each text has to name its field, and to say something about it.",
+        "`corrected what the error names`: so each text has to name its field, and to say something about it.",
         "Type words are in the definition already. What is not there: the unit, the order of day and month, the list.",
         "The unit of `amount` and of `share`: an example with both sides. Which number came, and what should have?",
         "A day is written DD, a month MM, a year YYYY. In which order, and with what between them?",

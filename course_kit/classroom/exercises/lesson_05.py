@@ -44,7 +44,7 @@ def _check_results(what: str, calls: list[dict[str, Any]], found: Any) -> None:
         if content != call["says"]:
             kind = "the exception's type and message" if call["fails"] else "what the call returned"
             raise Incorrect(
-                f"{what}: under the id of {call['about']} should stand {kind}, {_short(call['says'])}; "
+                f"{what}: the result with the id of {call['about']} should be {kind}, {_short(call['says'])}; "
                 f"it is {_short(content)}."
             )
         if bool(one.get("is_error")) != call["fails"]:
@@ -54,7 +54,7 @@ def _check_results(what: str, calls: list[dict[str, Any]], found: Any) -> None:
 
 
 def _failure(call: dict[str, Any]) -> Exception:
-    """The exception of a call that fails; its text as a result stands in `says`: "LookupError: not on any map"."""
+    """The exception of a call that fails; its text as a result is in `says`: "LookupError: not on any map"."""
     kind, _, message = call["says"].partition(": ")
     return {"LookupError": LookupError, "ValueError": ValueError, "OSError": OSError}[kind](message)
 
@@ -73,9 +73,9 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
     importance="core",
     minutes=12,
     hints=[
-        "`outputs` forgets whose they are. What could a thread return, so that nothing has to be matched afterwards?",
+        "`outputs` does not say which call each belongs to. What could a thread return instead?",
         "Write a function that takes one call and returns its finished `tool_result`. Where does its `try` belong?",
-        "The lesson has finished results come out of a pool in the order of the calls. Which method of it does that?",
+        "In the lesson a pool returns finished results in the order of the calls. With which method?",
     ],
 )
 class RepairTheZip:
@@ -169,7 +169,7 @@ class RepairTheZip:
             raise Incorrect(f"{what}: each call should run once; {len(seen['ran'])} runs for {len(calls)} calls.")
         if seen["most"] < len(calls):
             raise Incorrect(
-                f"{what}: at most {seen['most']} at once, expected {len(calls)}. Paired well, and slow: "
+                f"{what}: at most {seen['most']} at once, expected {len(calls)}. Well paired, but slow: "
                 "let all calls of the turn run together."
             )
 
@@ -198,7 +198,7 @@ def _batches(turn: str) -> list[list[int]]:
     minutes=25,
     hints=[
         "Two steps: first cut the turn into batches (a list of lists), then run the batches one after another.",
-        "A new batch begins where a write stands, and behind a write. Everything else joins the last batch.",
+        "A new batch begins at a write, and after a write. Everything else joins the last batch.",
         "`with ThreadPoolExecutor(limit) as pool:` runs at most `limit` at a time, and its end waits for all of them.",
         "One function makes one call and returns its result, whatever happens: as in 5.1.",
     ],
@@ -304,17 +304,17 @@ class Barrier:
                 if earlier not in one["ended"]:
                     raise Incorrect(
                         f"{what}: {calls[place]['about']}, began before {calls[earlier]['about']}, was done. "
-                        "Between them stands a write, or one of them is it."
+                        "There is a write between them, or one of them is a write."
                     )
             if len(beside) + 1 > case["limit"]:
                 raise Incorrect(
-                    f"{what}: {len(beside) + 1} calls were at work at once, with a limit of {case['limit']}."
+                    f"{what}: {len(beside) + 1} calls were running at once, with a limit of {case['limit']}."
                 )
         if seen["alone"]:
             batch = batches[seen["alone"][0]]
             most = max(1 + len(one["beside"]) for one in seen["log"] if one["place"] in batch)
             raise Incorrect(
-                f"{what}: of the reads in a row at most {most} at once, expected {min(case['limit'], len(batch))}."
+                f"{what}: of the adjacent reads at most {most} ran at once, expected {min(case['limit'], len(batch))}."
             )
         _check_results(what, calls, found)
 
@@ -329,7 +329,7 @@ class Barrier:
     importance="useful",
     minutes=12,
     hints=[
-        "Who must know how many are asking right now? Not the caller, not one call: something they all share.",
+        "Where is it known how many are asking right now? Not in one call: in something that all calls share.",
         "The carrier of the lesson counts its free places. What would it have to do instead of refusing?",
         "When is the counter made: with the guard, or at each call? And is a place free again if `ask` raises?",
     ],
@@ -415,7 +415,7 @@ class Quota:
             )
         if seen["lost"]:
             raise Incorrect(
-                f"{what}: {_calls(len(seen['lost']))} never came back. Does a place stay taken when `ask` raises?"
+                f"{what}: {_calls(len(seen['lost']))} never came back. Is a place released when `ask` raises?"
             )
         if seen["alone"]:
             allowed = min(case["quota"], case["calls"])
@@ -423,7 +423,7 @@ class Quota:
         if seen["asks"] > case["calls"]:
             raise Incorrect(
                 f"{what}: `ask` was called {seen['asks']} times for {case['calls']} calls. Ask once for each, also "
-                "when it raises: whether to try again is the caller's business."
+                "when it raises: the caller decides whether to try again."
             )
         for number in range(case["calls"]):
             parcel, said = case["base"] + number, seen["answers"].get(str(number))

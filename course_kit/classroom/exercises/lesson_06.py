@@ -45,9 +45,9 @@ ASKING = ("delete", "pay", "share")
     hints=[
         "Two loops: the first only asks and writes down, the second only runs and answers.",
         "Keep what was decided by the call's id, not by the tool's name: one yes is for one call.",
-        "`if answer:` is true for a text as well. Which single value allows?",
-        "Hand the approver a copy (`copy.deepcopy`): then nothing it does to it reaches what runs.",
-        "Put the question into a `try` of its own. What does an approver that raises mean?",
+        "`if answer:` is true for a text as well. Which one value allows the call?",
+        "Give the approver a copy (`copy.deepcopy`): then nothing it changes reaches what runs.",
+        "Put the question into a separate `try`. What does an approver that raises mean?",
     ],
 )
 class GuardedExecute:
@@ -151,7 +151,7 @@ class GuardedExecute:
         for id in wanted:
             if id not in asked:
                 raise Incorrect(
-                    f"With {about}, nobody was asked about {id}: every call that asks is a question of its own."
+                    f"With {about}, nobody was asked about {id}: every call that asks is a separate question."
                 )
         if asked != wanted:
             raise Incorrect(f"With {about}, each question is put once, in call order {wanted}; you asked {asked}.")
@@ -164,7 +164,7 @@ class GuardedExecute:
                 if changed and "changes" in about:
                     raise Incorrect(
                         f"With {about}, `{one[0]}` ran with {one[1]}, but the model's call, which was asked about, has "
-                        f"{changed[0][1]}: give the approver a copy, with copies of all that is inside."
+                        f"{changed[0][1]}: give the approver a copy, including everything inside it."
                     )
                 raise Incorrect(f"With {about}, `{one[0]}` ran with {one[1]}, and nobody had allowed that.")
         if sorted(map(repr, ran)) != sorted(map(repr, expected)):
@@ -332,7 +332,7 @@ def _claims(sign: re.Pattern[str], text: str) -> bool:
     hints=[
         "Four things: who said no, why, what was done, what to try. A short sentence for each.",
         "Read it as the model would, with nothing else at hand. Could it think that the tool is broken?",
-        "When no reason was given, say so in words: an empty place reads like a fault of the program.",
+        "When no reason was given, say so in words: a gap in the sentence reads like a fault of the program.",
     ],
 )
 class ReadableRefusal:
@@ -438,10 +438,10 @@ def _ending(name: str) -> str:
     importance="core",
     minutes=25,
     hints=[
-        "Go by the last sentence of each description: what does a call do that stays done?",
+        "Go by the last sentence of each description: what does a call change for good?",
         "Begin with what is easy: everything that only reads asks nobody. That is about half of the sixty.",
         "Drafts and remarks among colleagues are not `sent outside`. A mail to a customer is, however short.",
-        "Under deployment: does the tool change what customers meet, at once? Going back to an old version does, too.",
+        "Deployment: does the tool change at once what customers see? Going back to an old version does, too.",
     ],
 )
 class SixtyTools:
@@ -471,7 +471,7 @@ class SixtyTools:
         if seen["table"] != "dict":
             raise Incorrect(f"`ASKS` must be a dict of name and reason; it is a {seen['table']}.")
         if seen["strange"]:
-            raise Incorrect(f"There is no tool `{seen['strange'][0]}` among the sixty: a gate for it guards nothing.")
+            raise Incorrect(f"There is no tool `{seen['strange'][0]}` among the sixty: its entry protects nothing.")
         if seen["reasons"]:
             raise Incorrect(f"{seen['reasons'][0]!r} is none of the four reasons: {', '.join(REASONS)}.")
         for name in case["calls"]:
@@ -482,6 +482,6 @@ class SixtyTools:
                 raise Incorrect(f"`{name}` asks, but not because of {why!r}: its description ends {_ending(name)!r}")
             if not right and why is not None:
                 raise Incorrect(
-                    f"`{name}` asked a person, and none of the four reasons holds: its description ends "
-                    f"{_ending(name)!r} Who is asked too often stops reading."
+                    f"`{name}` asked a person, but none of the four reasons applies: its description ends "
+                    f"{_ending(name)!r} A person who is asked too often stops reading."
                 )

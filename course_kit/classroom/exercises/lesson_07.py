@@ -24,7 +24,7 @@ def _short(value: Any) -> str:
 # 7.1
 
 # Of all 160 requests, and not of some that are drawn: a plain BM25 in which names count twice finds 69 to 71 % of them,
-# one in which they count once 66 to 68 %, and any hundred of them may say five points more or less of both.
+# one in which they count once 66 to 68%, and any hundred of them may say five points more or less of both.
 BAR = 0.69
 PATIENCE = 16.0  # seconds for those 160; far more than a plain index needs
 NAMES = [
@@ -100,9 +100,9 @@ def _watched() -> Iterator[Any]:
     minutes=30,
     hints=[
         "Cut names first: `re.findall(r'[A-Z]?[a-z]+', name)` cuts `hrCancelLeave` and `docs-move-page` into words.",
-        "Count in how many tools each word stands. A word of two tools tells more than one of two hundred.",
+        "Count how many tools contain each word. A word of two tools tells more than one of two hundred.",
         "The score of a tool: add up, over the words of the query that it has, `log(number of tools / tools with it)`.",
-        "Still below the bar? A word in the name may count three times, and `orders` and `order` may be one word.",
+        "Still below 69%? A word in the name may count three times, and `orders` and `order` may be one word.",
     ],
     seconds=40.0,
 )
@@ -143,8 +143,8 @@ class AnIndex:
         queries = _queries(case)
         if "slow" in seen:
             raise Incorrect(
-                f"`find` is too slow: {seen['slow']} of {len(queries)} queries in {PATIENCE:g} seconds. Whatever does "
-                "not depend on the query, such as the words of each tool, is worked out once, in `build_index`."
+                f"`find` is too slow: {seen['slow']} of {len(queries)} queries in {PATIENCE:g} seconds. Compute what "
+                "does not depend on the query, such as the words of each tool, once, in `build_index`."
             )
         if seen["tool index"]:
             raise Incorrect("`find` asks `ToolIndex`. Write the search yourself: words, their weights, and a sum.")
@@ -156,7 +156,7 @@ class AnIndex:
                 raise Incorrect(f"For {query!r} {len(names)} names came out: five are the most.")
             if strange := [name for name in names if name not in known]:
                 raise Incorrect(
-                    f"For {query!r} came {strange[0]!r}, which is no tool of the list that `build_index` was given."
+                    f"For {query!r} came {strange[0]!r}, which is not in the list that `build_index` was given."
                 )
             if len(set(names)) < len(names):
                 raise Incorrect(f"For {query!r} a name came twice.")
@@ -181,7 +181,7 @@ def _judge_name(case: dict[str, Any], found: list[list[str]]) -> None:
 def _judge_nothing(case: dict[str, Any], found: list[list[str]]) -> None:
     if found[0]:
         raise Incorrect(
-            f"No tool has a word of {case['query']!r}, so an empty list should come out; it was {_short(found[0])}."
+            f"No tool has a word of {case['query']!r}, so the list should be empty; it was {_short(found[0])}."
         )
 
 
@@ -228,7 +228,7 @@ GROUP_OF = {tool["name"]: group for group in GROUPS for tool in catalogue(group=
     importance="core",
     minutes=20,
     hints=[
-        "Three kinds: of the scene (visible), of another allowed group (deferred), of no allowed group (absent).",
+        "Three kinds: of the scene (visible), of another allowed group (deferred), of no allowed group (left out).",
         "Make both lists from the tools sorted by name. `{**tool, 'defer_loading': True}` is a copy.",
         "Which tool is the last one visible? That one gets `cache_control`, again in a copy.",
     ],
@@ -296,8 +296,8 @@ def _judge_mark(about: str, tools: list[dict[str, Any]], visible: list[str]) -> 
         raise Incorrect(f"{about}, nothing is marked for the cache: put `cache_control` on the last visible tool.")
     if marked[-1] != visible[-1]:
         raise Incorrect(
-            f"{about}, the mark stands on `{marked[-1]}`; the last visible tool is `{visible[-1]}`, and what comes "
-            "behind a mark is not kept."
+            f"{about}, the mark is on `{marked[-1]}`; the last visible tool is `{visible[-1]}`, and what comes "
+            "after a mark is not kept."
         )
 
 
@@ -305,8 +305,8 @@ def _judge_mark(about: str, tools: list[dict[str, Any]], visible: list[str]) -> 
 
 CAUSES = {
     "no shared word": "it shares no word with the request",
-    "common words only": "all that it shares stands in 40 tools or more",
-    "rival has more": "it shares a rarer word, but those ahead have more of the words, or have them in their name",
+    "common words only": "all that it shares is in 40 tools or more",
+    "rival has more": "it shares a rarer word, but the tools above have more of the words, or have them in their name",
 }
 MISSES = {
     "a": ("An intern emptied the customers table. We need yesterday's state.", "deploy_restore_database"),
@@ -317,7 +317,7 @@ MISSES = {
 
 
 def _facts(query: str, name: str) -> tuple[int | None, dict[str, int]]:
-    """The tool's place in the whole ranking, and for each word that it shares, in how many tools that stands."""
+    """The tool's place in the whole ranking, and for each word that it shares, in how many tools it is."""
     from course_kit.contract.index import ToolIndex
 
     tools = catalogue()
@@ -375,5 +375,5 @@ class WhyMissed:
             shared = f"it shares {told}" if words else "it shares no word at all"
             raise Incorrect(f'`{case}`: "{cause}" would mean that {CAUSES[cause]}. But {shared}.')
         if place != true_place:
-            where = "is nowhere in the ranking: None" if true_place is None else "stands somewhere else in the ranking"
+            where = "is nowhere in the ranking: None" if true_place is None else "is at another place in the ranking"
             raise Incorrect(f"`{case}`: the cause is right, the place is not. `{name}` {where}; you said {place!r}.")

@@ -41,11 +41,11 @@ def _text(draw: random.Random, lines: int) -> str:
     importance="core",
     minutes=30,
     hints=[
-        "Nothing, bytes, text, rows. Ask `isinstance(value, bytes)` first: of bytes you need the length and no more.",
+        "Nothing, bytes, text, rows. Ask `isinstance(value, bytes)` first: of bytes you need only the length.",
         "Text: the mark takes room, too. Set some 60 characters aside for it and share the rest between both ends.",
-        "Text: how much is missing you know from the two ends: `len(value)` less both. Then write the mark.",
-        "Rows: cut the list, then write it. How long the JSON is you know only after writing it.",
-        "`Counter(row['status'] for row in value)` counts all rows. `total` and the counts stay, few rows or many.",
+        "Text: what is missing is `len(value)` minus the length of both ends. Then write the mark.",
+        "Rows: cut the list, then write it. You know how long the JSON is only after writing it.",
+        "`Counter(row['status'] for row in value)` counts all rows. The counts do not depend on how many are shown.",
     ],
 )
 class FourKinds:
@@ -104,16 +104,16 @@ def _judge_text(about: str, case: dict[str, Any], text: str) -> None:
     lines = text.rstrip().split("\n")
     marks = [number for number, line in enumerate(lines) if "left out" in line]
     if not text.startswith(first):
-        raise Incorrect(f"With {about}, the first line, {first!r}, should stand at the start.")
+        raise Incorrect(f"With {about}, the first line, {first!r}, should be at the start.")
     if not text.rstrip().endswith(last):
-        raise Incorrect(f"With {about}, the last line, {last!r}, should stand at the end: that is where the error is.")
+        raise Incorrect(f"With {about}, the last line, {last!r}, should be at the end: that is where the error is.")
     if not marks:
         raise Incorrect(f"With {about}, nothing says that something was left out: a silent cut.")
     head, tail = "\n".join(lines[: marks[0]]), "\n".join(lines[marks[0] + 1 :])
     if not value.startswith(head):
-        raise Incorrect(f"With {about}, what stands before the mark is not how the text begins: take `value[:…]`.")
+        raise Incorrect(f"With {about}, what is before the mark is not how the text begins: take `value[:…]`.")
     if not value.endswith(tail):
-        raise Incorrect(f"With {about}, what stands after the mark is not how the text ends: take `value[-…:]`.")
+        raise Incorrect(f"With {about}, what is after the mark is not how the text ends: take `value[-…:]`.")
     if 3 * min(len(head), len(tail)) < max(len(head), len(tail)) - 10:
         sizes = f"{len(head)} and {len(tail)} characters"
         raise Incorrect(f"With {about}, head and tail have {sizes}: neither should be less than a third of the other.")
@@ -131,14 +131,14 @@ def _judge_rows(about: str, case: dict[str, Any], text: str) -> None:
         data = json.loads(text)
     except ValueError:
         raise Incorrect(
-            f"With {about}, what came out is no JSON: cut the list, then write it. {_short(text)}"
+            f"With {about}, what came out is not JSON: cut the list, then write it. {_short(text)}"
         ) from None
     if len(json.dumps(rows, ensure_ascii=False)) <= case["budget"]:
         if data != rows:
             raise Incorrect(f"With {about}, it fits and should come out whole, as JSON; it was {_short(text)}.")
         return
     if not isinstance(data, dict) or (missing := [name for name in COUNTS if name not in data]):
-        lacking = f"{missing[0]!r} is missing" if isinstance(data, dict) else "it is no object"
+        lacking = f"{missing[0]!r} is missing" if isinstance(data, dict) else "it is not an object"
         raise Incorrect(f"With {about}, an object with {', '.join(COUNTS)} should come out: {lacking}.")
     items = data["items"]
     if not isinstance(items, list) or items != rows[: len(items)]:
@@ -194,7 +194,7 @@ def _pages(count: int) -> str:
         "Start with `cursor = None`, and read. After each page the cursor is what the page said.",
         "A `for` over `range(max_pages)` can never run too long. Leave it with `break` when the log has ended.",
         "Keep every cursor you were given in a set. When does that help?",
-        "Two things must be true of a complete reading. The one is where the log said that it ends; the other a count.",
+        "A complete reading needs two things: the log said that it ends there, and a count agrees.",
     ],
 )
 class PageThroughALog:
@@ -240,7 +240,7 @@ class PageThroughALog:
             if number == case.get("circle"):
                 following = cursors[0]
             counts = {"total": len(case["lines"]), "returned": len(lines), "truncated": following is not None}
-            if number == 1:  # as a cutter does that knows nothing of pages: the counts and the cursor stay as they were
+            if number == 1:  # like a cutter that knows nothing about pages: the counts and the cursor stay as they were
                 lines = lines[: len(lines) - case.get("lost", 0)]
             return {"lines": lines, **counts, "next_cursor": following}
 
@@ -312,8 +312,8 @@ CONCLUSIONS = {
     importance="core",
     minutes=10,
     hints=[
-        "Read the conclusion first, and ask: what would I have to have seen to say this?",
-        "Two of the six hold.",
+        "Read the conclusion first, and ask: what must one have seen to say this?",
+        "Two of the six conclusions hold.",
         "Two results carry the same honest mark. Only one of the two conclusions stays within what was seen.",
         "Where a result counts itself, compare its counts with what is really there.",
     ],

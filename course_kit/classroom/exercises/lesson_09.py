@@ -1,4 +1,4 @@
-"""Checks of lesson 09: a stable key, a refund that survives a crash, a stall detector that lets polling live."""
+"""Checks of lesson 09: a stable key, a refund that survives a crash, a stall detector that allows polling."""
 
 import copy
 import dis
@@ -64,10 +64,10 @@ def _operation(call: Any) -> tuple[Any, ...]:
     importance="core",
     minutes=10,
     hints=[
-        "For each key ask twice: can two calls of one operation get two names? Can two operations get one name?",
+        "Two questions about each key: can two calls of one operation get two keys? Can two operations get one?",
         "`json.dumps` writes the fields in the order in which they came, and it writes all of them.",
         "Write the three parts of `c` on paper with no gap between them, and move the border.",
-        "Your own key: four parts, and a mark between them that no part can hold (which signs may stand in a task?).",
+        "Your own key: four parts, and between them a character that no part can contain (which may a task contain?).",
     ],
 )
 class StableKey:
@@ -134,7 +134,7 @@ class StableKey:
             raise Incorrect("`refund_key` changed the inputs it was given, and they are still to be paid: copy first.")
         for word in case.get("words", ()):
             if word not in keys[0]:
-                raise Incorrect(f"Whoever finds the key {_short(keys[0])} should be able to read {word!r} in it.")
+                raise Incorrect(f"{word!r} should be readable in the key; yours is {_short(keys[0])}.")
         if case.get("chance") and seen["uses"]:
             raise Incorrect(
                 f"`refund_key` uses `{seen['uses'][0]}`: {CHANCE[seen['uses'][0]]} gives another name after a restart."
@@ -280,9 +280,9 @@ class Notes:
     minutes=20,
     hints=[
         "Begin without any crash: a key, made before the first attempt, and the same for all three.",
-        "What do you have in hand, after a restart, from which the same key can be made again?",
-        "`except TimeoutError` is one failure that passes. A `ToolError` is the shop's answer: let it through.",
-        "If your key comes from chance, it has to lie in the notes *before* it is used for the first time.",
+        "After a restart, from what can your program make the same key again?",
+        "A `TimeoutError` may pass, so try again. A `ToolError` is the shop's answer: let it through.",
+        "If your key is random, write it into the notes *before* you use it for the first time.",
     ],
 )
 class SurvivesCrashes:
@@ -338,7 +338,9 @@ class SurvivesCrashes:
         end, rows = seen["lives"][-1], seen["rows"]
         if kind == "refused":
             if end.get("raised") != "OVER_REFUND":
-                raise Incorrect(f"With {about}, the shop's ToolError should come through; there came {_short(end)}.")
+                raise Incorrect(
+                    f"With {about}, the shop's ToolError should come through; this came instead: {_short(end)}."
+                )
             if seen["calls"] > 1:
                 raise Incorrect(f"With {about}, you asked {seen['calls']} times: the shop's no is an answer, ask once.")
             return
@@ -348,7 +350,9 @@ class SurvivesCrashes:
             if seen["calls"] > 3:
                 raise Incorrect(f"With {about}, three attempts are allowed; you made {_at_least(seen['calls'])}.")
             if end.get("raised") not in ("TimeoutError", "TIMEOUT"):  # `repeated` hands it on under its code
-                raise Incorrect(f"With {about}, the TimeoutError should come through; there came {_short(end)}.")
+                raise Incorrect(
+                    f"With {about}, the TimeoutError should come through; this came instead: {_short(end)}."
+                )
             end = {"returned": {"refund_id": "RFD-0001"}}
         if kind == "two":
             if len(rows) != 2:
@@ -383,7 +387,7 @@ def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]], late
     if rows[0]["reason"] != "damaged":
         raise Incorrect(f"{about}: the reason is 'damaged'; the ledger holds {_short(rows[0]['reason'])}.")
     if "returned" not in end:
-        raise Incorrect(f"{about}: at last it should return the receipt; there came {_short(end)}.")
+        raise Incorrect(f"{about}: at last it should return the receipt; this came instead: {_short(end)}.")
     if not _is_first(end["returned"]):
         more = f" And with a request that is late and still arrives, the money leaves {late} times." if late > 1 else ""
         raise Incorrect(f"{about}: return the receipt of the one refund; it is {_short(end['returned'])}.{more}")
@@ -402,14 +406,14 @@ def _at_least(calls: int) -> str:
 
 @exercise(
     "9.3",
-    title="A stall detector that lets polling live",
+    title="A stall detector that allows polling",
     difficulty="medium",
     importance="useful",
     minutes=15,
     hints=[
-        "Only the last `limit` rounds matter. What must hold of them?",
-        "The ids are new in every round. Make of a round a value without them.",
-        "Two orders mean nothing: that of an input's fields, and that of a round's calls. The lesson settles one.",
+        "Only the last `limit` rounds matter. What must be true of them?",
+        "The ids are new in every round. Turn a round into a value without them.",
+        "Two orders mean nothing: that of an input's fields and that of a round's calls. The lesson settles the first.",
     ],
 )
 class Stalled:
@@ -469,7 +473,7 @@ class Stalled:
         if isinstance(name, bool):
             raise Incorrect(f"With {about}, return the tool's name or None, so that somebody can act; it is {name}.")
         if case["names"] is None and name is not None:
-            raise Incorrect(f"With {about}, this is no stall and the answer is None; it is {_short(name)}.")
+            raise Incorrect(f"With {about}, this is not a stall and the answer is None; it is {_short(name)}.")
         if case["names"] is not None and name not in case["names"]:
             wanted = " or ".join(repr(one) for one in case["names"])
             raise Incorrect(f"With {about}, it is a stall of {wanted}; yours says {_short(name)}.")

@@ -56,10 +56,10 @@ def _runs(draw: random.Random, counts: list[tuple[int, int]]) -> dict[str, list[
     importance="core",
     minutes=15,
     hints=[
-        "For one task: how many ways are there to draw k of its n runs, and how many of these hold no failure?",
+        "For one task: how many ways are there to draw k of its n runs, and how many of these are without a failure?",
         "`math.comb(4, 2)` → `6`. `sum([True, False, True])` → `2`.",
-        "Work out each task by itself, then take the plain mean. A task with more runs weighs no more than the others.",
-        "Look at the lengths first: where a task has fewer than k runs, raise before anything is worked out.",
+        "Compute each task by itself, then take the plain mean. A task with more runs does not weigh more.",
+        "Look at the lengths first: if a task has fewer than k runs, raise before you compute anything.",
     ],
 )
 class PassHat:
@@ -324,7 +324,7 @@ class TenCases:
             if times > 1:
                 raise Incorrect(f"Two cases have the same {what}: {text:.80}")
         if missing := [kind for kind in get_args(Kind) if kind not in {one.kind for one in cases}]:
-            raise Incorrect(f"There is no {missing[0]} case: all four kinds belong into the list.")
+            raise Incorrect(f"There is no {missing[0]} case: all four kinds belong in the list.")
         without = [one for one in cases if one.expect.calls == ()]
         if len(without) < 2:
             raise Incorrect(f"{len(without)} of the cases expect no call at all; at least two should.")
@@ -379,7 +379,7 @@ def _of_rates(draw: random.Random, rates: list[float], trials: int) -> dict[str,
     minutes=20,
     hints=[
         "The rate of each case before, the rate of each case after, and one difference for each case.",
-        "Count the differences that are not zero. Fewer than six: noise, and nothing more to work out.",
+        "Count the differences that are not zero. Fewer than six: it is noise, and you are done.",
         "Draw as many differences as there are cases, with repetition, and take their mean; do it two thousand times.",
         "Sort the means. Where are the 50th from below and the 50th from above? Noise, unless both are above zero or "
         "both below.",
@@ -470,21 +470,21 @@ class NoiseOrNot:
                 (10, 10),
                 f"Fewer than {LEAST_MOVED} is too few; {LEAST_MOVED} are enough, when the means say so.",
             ),
-            # subtle: at 95 % these two lie clearly on either side: of the first, 4 % of the means are zero or below, of
-            # the second 1 %. So 90 % calls the first better, and 99 %, or a count of ups and downs, the second noise.
+            # subtle: at 95% these two lie clearly on either side: of the first, 4 % of the means are zero or below, of
+            # the second 1%. So 90% calls the first better, and 99%, or a count of ups and downs, the second noise.
             one(
                 "40 cases, 20 up, 13 down and 7 as before",
                 "noise",
                 ([0.5] * 40, [0.5 + step for step in up + down] + [0.5] * 7),
                 (20, 20),
-                "Of 1000 means some 40 are zero or below, more than the 25 that 95 % leave at either end.",
+                "Of 1000 means some 40 are zero or below, more than the 25 that 95% leave at either end.",
             ),
             one(
                 "60 cases, 30 up, 18 down and 12 as before",
                 "better",
                 ([0.5] * 60, [0.5 + step for step in far_up + far_down] + [0.5] * 12),
                 (20, 20),
-                "Of 1000 means some 13 are zero or below, fewer than the 25 that 95 % leave at either end.",
+                "Of 1000 means some 13 are zero or below, fewer than the 25 that 95% leave at either end.",
             ),
         ]
 

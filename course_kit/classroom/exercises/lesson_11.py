@@ -97,18 +97,18 @@ class AdapterThatLosesNothing:
         return [
             {"about": "a plain question", "messages": [user(f"What of {one}?")]},
             {"about": "a text, then a call", "messages": [assistant([text("I look."), calls[0]])]},
-            {"about": "a text behind a call", "messages": [assistant([calls[0], text("Wait."), calls[1]])]},
+            {"about": "a text after a call", "messages": [assistant([calls[0], text("Wait."), calls[1]])]},
             {"about": "two texts in a row", "messages": [assistant([text("First."), text("Second.")])]},
             {"about": "a result and an error", "messages": [assistant(calls), user([good, bad])]},
             {
                 "about": "a result whose `is_error` is False",
                 "messages": [assistant(calls[:1]), user([{**good, "is_error": False}])],
             },
-            {"about": "a user's words behind a result", "messages": [user([good, text("And hurry.")])]},
+            {"about": "a user's words after a result", "messages": [user([good, text("And hurry.")])]},
             {"about": "a call in the reply", "output": [output], "content": [calls[0]]},
             {"about": "two texts in the reply", "output": [words, more], "content": [text("Hm."), text("So.")]},
             {
-                "about": "a text behind a call in the reply",
+                "about": "a text after a call in the reply",
                 "output": [output, words],
                 "content": [calls[0], text("Hm.")],
             },
@@ -120,7 +120,7 @@ class AdapterThatLosesNothing:
             },
             {"about": "a text that was cut", "output": [words], "content": [text("Hm.")], "stop": "max_tokens"},
             {"about": "an answer without a call", "script": ["Ask me about a city."]},
-            {"about": "a call behind a text", "script": [[f"Let me see about {one}.", _call(one)], "Done."]},
+            {"about": "a call after a text", "script": [[f"Let me see about {one}.", _call(one)], "Done."]},
             {"about": "two calls in one turn", "script": [[_call(one), _call(two)], "Both known."]},
             {"about": "a call that fails", "script": [_call(two), "Sorry."], "failing": two},
             {
@@ -250,7 +250,7 @@ def _judge_items(about: str, messages: list[dict[str, Any]], items: Any) -> None
             raise Incorrect(f"With {about}, there is an item too many: {_short(item)}.")
     if plain != wanted:
         kinds = ", ".join(item.get("type", "text") for item in wanted)
-        raise Incorrect(f"With {about}, the items stand in another order than the blocks, which is: {kinds}.")
+        raise Incorrect(f"With {about}, the items are not in the order of the blocks, which is: {kinds}.")
 
 
 def _lacking(want: dict[str, Any], plain: list[Any]) -> str:
@@ -273,7 +273,7 @@ def _lacking(want: dict[str, Any], plain: list[Any]) -> str:
     if not want["output"].startswith(line):
         return f"a good result should go as it is, {want['output']!r}; yours is {_short(yours)}."
     if yours == want["output"].removeprefix(line):
-        return "the error flag of a result got lost: put the line `is_error: true` ahead of its text."
+        return "the error flag of a result got lost: put the line `is_error: true` before its text."
     return f"the failed result should read {want['output']!r}; yours is {_short(yours)}."
 
 
@@ -373,7 +373,7 @@ LOST = {
 WHY_LOST = {
     "a": "Forcing came along, as `required`. What else did our `tool_choice` say?",
     "b": "Both texts are there. Which of the two calls has no answer now?",
-    "c": "The text arrived. How would the model know that it is no success?",
+    "c": "The text arrived. How would the model know that it is not a success?",
     "d": "The arguments parse and are whole JSON. Which field of theirs says that something is missing?",
     "e": "The call came along, with id, name and input. Will the loop run it?",
     "f": "Go through the fields of `ours` once more: is there one that says something theirs does not?",
@@ -412,7 +412,7 @@ class WhichFieldGotLost:
 LOOK = {"a": (2, "adapter"), "b": (2, "tool"), "c": (1, "definition"), "d": (3, "model"), "e": (2, "adapter")}
 PLACES_TO_LOOK = ("adapter", "definition", "tool", "model")
 WHY_LOOK = {
-    "a": "The result's text is not in the diff, so it is the same. What about its flag, and who stands between?",
+    "a": "The result's text is not in the diff, so it is the same. What about its flag, and what is in between?",
     "b": "The first line is about the text of a result, flag and id agree. What does the tool's log say?",
     "c": "The first line is about `tools`. What are the eight letters a digest of?",
     "d": "Nothing in `tools` or `given` differs before the first line. Who decided, then?",
@@ -427,9 +427,9 @@ WHY_LOOK = {
     importance="core",
     minutes=10,
     hints=[
-        "Only the first line matters. What comes behind it answers another history.",
+        "Only the first line matters. What comes after it answers a different history.",
         "`tools` and `given` are what the model read; `stop`, `calls` and `said` are what it did.",
-        "If something that was read differs: is it the words of a result, or what stands around them?",
+        "If something that was read differs: is it the words of a result, or what is around them?",
         "If it is the words, the tool's log has what the tool returned. Does the model's text agree with it?",
     ],
 )

@@ -199,7 +199,7 @@ BLAMED = ("model", "tools", "both", "together")
 
 @exercise(
     "12.3",
-    title="Which layer fell, and through what?",
+    title="Which layer fell, and why?",
     difficulty="medium",
     importance="core",
     minutes=15,

@@ -1,4 +1,4 @@
-"""Checks of lesson 13: the agent, in five stages. The cases and how they are judged lie in `classroom/capstone/`."""
+"""Checks of lesson 13: the agent, in five stages. The cases and how they are judged are in `classroom/capstone/`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from course_kit.errors import Incorrect
 
 __all__: list[str] = []
 
-TRIALS = 3  # of each case of the stage; those of the stages before are played once
+TRIALS = 3  # of each case of the stage; those of earlier stages are run once
 
 
 def _cases(seed: int, stage: str) -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ _stage(
     10,
     "easy",
     [
-        "`run_agent` wants a client, tools and messages, and all three are to be had from the job.",
+        "`run_agent` wants a client, tools and messages, and the job has all three.",
         "`desk_tools(job.shop)` gives the six tools; a text is enough for `messages`.",
         "Is the run returned?",
     ],
@@ -86,7 +86,7 @@ _stage(
         "Who decides is an option of `run_agent`: lesson 06.",
         "One argument of `desk_tools` turns the task into a key for each refund: lesson 09.",
         "`cancel_order` does not ask by itself. `replace` from `dataclasses` copies a tool with one field changed.",
-        "For what is missing, write one tool more, whose name begins with `ask`, around `job.ask`: lesson 03.",
+        "For what is missing, write one more tool, whose name begins with `ask`, around `job.ask`: lesson 03.",
     ],
 )
 _stage(
@@ -97,7 +97,7 @@ _stage(
     "medium",
     [
         "The gate stops writes. What stops a read of somebody else's order?",
-        "Do not look at words: ask what this customer may see at all. The shop has a method for it: lesson 04.",
+        "Do not look at wording: what may this customer see at all? The shop has a method for it: lesson 04.",
         "A job is a dataclass, so `replace(job, shop=...)` gives a copy with another shop.",
     ],
 )
@@ -108,9 +108,9 @@ _stage(
     20,
     "medium",
     [
-        "`job.more` holds tools, and they belong into `tools` beside the desk's: lesson 07.",
-        "What carries `defer_loading=True` is not shown until a search has found it.",
-        "The server's search is a dict in the list of tools: its `type` and `name` stand in lesson 07.",
+        "`job.more` holds tools, and they go into `tools` with the desk's: lesson 07.",
+        "A tool with `defer_loading=True` is not shown until a search has found it.",
+        "The server's search is a dict in the list of tools: its `type` and `name` are in lesson 07.",
         "What has to stay visible? The search, and whatever asks the customer.",
     ],
 )
@@ -121,11 +121,11 @@ _stage(
     40,
     "hard",
     [
-        "Take them one by one: the sentence of the check names the case. Most are one option of `run_agent` each.",
-        "`budget` for long results, `max_calls` for calls; circles are noticed by default.",
+        "Take the cases one by one: the check's message names the case. For most there is one option of `run_agent`.",
+        "`budget` limits long results, `max_calls` limits calls; repeated calls are noticed by default.",
         "A job that comes a second time finds its folder as it was. A `RunStore` there lists its `runs()`; one that "
-        "was broken off has `stopped` None, and `resume_agent` takes it up by its `run_id`.",
-        "`resume_agent` wants tools, approver and budget again. Limits and messages lie in the store.",
+        "was broken off has `stopped` None, and `resume_agent` continues it by its `run_id`.",
+        "`resume_agent` wants tools, approver and budget again. Limits and messages are in the store.",
         "`run.trace.export()` is masked by default; write it into the folder under a name that ends in `.jsonl`.",
     ],
 )

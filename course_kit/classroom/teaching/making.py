@@ -80,7 +80,7 @@ def _write(file: Path, text: str, say: Callable[[str], None]) -> Path:
         now = _fingerprint(name, file.read_text(encoding="utf-8"))
         if now not in (new, record.get(name)):
             file = file.with_name(f"{file.stem}.new{file.suffix}")
-            say(f"{name} was changed and is kept as it is; the new one lies beside it as {file.name}.")
+            say(f"{name} was changed, so it is kept; the new one is beside it as {file.name}.")
     file.write_text(text, encoding="utf-8", newline="\n")
     record[name] = new
     record_file.write_text(json.dumps(record, indent=1, sort_keys=True), encoding="utf-8")
@@ -88,7 +88,7 @@ def _write(file: Path, text: str, say: Callable[[str], None]) -> Path:
 
 
 def _fingerprint(name: str, text: str) -> str:
-    """What a file says; of a notebook its text and marks, for running it is no change."""
+    """What a file says; for a notebook its text and marks, since running it changes neither."""
     if name.endswith(".ipynb"):
         try:
             cells = json.loads(text)["cells"]

@@ -1,7 +1,7 @@
 """The sections of a lesson as its notebook has them: heading, cells, quizzes, and which names its code needs.
 
-A plan (`plans.py`) says what a person does with a section; here is only what stands in the notebook. A section begins
-at a `##` heading. The part before the first one, with title and set-up, counts as the first section.
+A plan (`plans.py`) says what a person does with a section; this module only reads what is in the notebook. A section
+begins at a `##` heading. The part before the first one, with title and set-up, counts as the first section.
 """
 
 import builtins
@@ -82,7 +82,7 @@ def runs_first(number: str | int, heading: str) -> dict[str, set[str]]:
 
 
 def names_needed(cells: Iterable[str]) -> set[str]:
-    """The names that these cells use and do not make themselves: `["print(total)"]` → `{"total"}`."""
+    """The names that these cells use but do not make: `["print(total)"]` → `{"total"}`."""
     made: set[str] = set(dir(builtins))
     needed: set[str] = set()
     inside: set[str] = set()  # used in a function: it may be made further below
@@ -122,7 +122,7 @@ def _walk(code: CodeType, *, inside: bool) -> Iterator[tuple[str, str]]:
 def _cut(cell: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """A markdown cell, cut where a section begins; each piece with the heading it opens, or an empty one."""
     source = "".join(cell["source"])
-    shown = FENCED.sub(lambda block: " " * len(block[0]), source)  # a comment in code is no heading
+    shown = FENCED.sub(lambda block: " " * len(block[0]), source)  # a comment in code is not a heading
     begins = [found.start() for found in HEADING.finditer(shown)] if cell["cell_type"] == "markdown" else []
     if not begins:
         yield "", cell

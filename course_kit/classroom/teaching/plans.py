@@ -1,6 +1,6 @@
 """The plan of a lesson: what to say, ask and run, where people get stuck, how long it takes.
 
-Written by hand in `NN.toml`, section by section. What stands elsewhere is not written again: quizzes come from the
+Written by hand in `NN.toml`, section by section. What is written elsewhere is not repeated: quizzes come from the
 notebook, the minutes of an exercise from its check, title and minutes of the lesson from its first cell. `problems`
 says where plan and notebook disagree.
 """
@@ -119,7 +119,7 @@ def problems(number: str | int) -> list[str]:
     found = [f"the plan lacks {heading!r}" for heading in wanted if heading not in headings]
     found += [f"the notebook has no section {heading!r}" for heading in headings if heading not in wanted]
     if not found and headings != wanted:
-        found.append("the sections stand in another order than in the notebook")
+        found.append("the sections are in another order than in the notebook")
     minutes = sum(one.minutes for one in made.sections)
     if minutes != made.lesson.minutes:
         found.append(f"the sections take {minutes} minutes, the lesson says {made.lesson.minutes}")
@@ -132,7 +132,7 @@ def problems(number: str | int) -> list[str]:
         found += [f"{one.heading!r} takes {one.minutes} minutes"] * (one.minutes < 1)
     minutes_of = {one.heading: one.minutes for one in made.sections}
     for given in made.exercises:
-        found += [f"exercise {given.id} comes after {given.after!r}, which is no section"] * (
+        found += [f"exercise {given.id} comes after {given.after!r}, which is not a section"] * (
             given.after not in headings
         )
     for cut in made.shorter:
@@ -145,7 +145,7 @@ def problems(number: str | int) -> list[str]:
     asked = [id for one in made.sections for id in one.quizzes]
     known_ids = question_ids()
     found += [
-        f"the notebook asks {id}, which is no question"
+        f"the notebook asks {id}, which is not a question"
         for id in asked
         if not any(known_id == id or known_id.startswith(f"{id}.") for known_id in known_ids)
     ]
@@ -153,7 +153,7 @@ def problems(number: str | int) -> list[str]:
 
 
 def clock(minutes: int) -> str:
-    """Minutes as a clock that began at nought: `95` → `"1:35"`."""
+    """Minutes as a clock that began at zero: `95` → `"1:35"`."""
     return f"{minutes // 60}:{minutes % 60:02}"
 
 
@@ -169,4 +169,4 @@ def _read(number: str) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise CourseKitError(f"The plan {file.name} cannot be read: {error}. Mend the file.") from error
+        raise CourseKitError(f"The plan {file.name} cannot be read: {error}. Fix the file.") from error

@@ -11,7 +11,8 @@ from typing import Any
 
 from course_kit.classroom.checks import find_exercise, solution
 from course_kit.classroom.progress import lesson_of
-from course_kit.classroom.quiz import Question, question_ids, quiz, to_html
+from course_kit.classroom.quiz import Question, question_ids, quiz
+from course_kit.classroom.shown import to_html
 from course_kit.classroom.teaching.plans import GivenExercise, Plan, PlannedSection, clock
 
 __all__ = ["key_page", "page", "plan_page", "plan_text"]
@@ -32,7 +33,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.25em 0.5em; border-to
 @media print {
   body { font-size: 8pt; line-height: 1.22; margin: 0 } main { max-width: none; margin: 0; padding: 0 }
   h1 { font-size: 13pt; margin: 0 } h2 { font-size: 10pt; margin: 0.7em 0 0.2em } p, ul { margin: 0.2em 0 }
-  th, td { padding: 0.1em 0.4em } tr, li { break-inside: avoid } h2, h3 { break-after: avoid }
+  th, td { padding: 0.1em 0.4em } tr, li, pre { break-inside: avoid } h2, h3 { break-after: avoid }
   @page { margin: 10mm }
 }
 """

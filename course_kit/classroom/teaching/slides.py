@@ -2,12 +2,14 @@
 
 The committed lessons carry no slideshow metadata: slides are made from them and from the plan, so a lesson has one
 source and the marks cannot drift. A section begins a slide, its notes are what the plan says; a `###` heading, a quiz
-or a full slide begins the next one below it. Code behind a "Guess" is a fragment, shown when the room has guessed.
+or a full slide begins the next one below it. What comes after a "Guess" is a fragment, shown when the room has guessed.
 """
 
 import html
 import json
 import re
+from collections.abc import Iterable
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from course_kit.classroom.teaching.parts import Part, parts
@@ -20,19 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["reveal_page", "slides", "slides_page"]
 
-GUESS = re.compile(r"\*\*[^*]*(?:[Gg]uess|\?)[^*]*\*\*")  # text that wants an answer before the code is run
-FULL = 22  # lines on one slide, text and code together
+GUESS = re.compile(r"\*\*[^*]*(?:[Gg]uess|Write down|\?)[^*]*\*\*")  # text that wants an answer before the code is run
+SMALLER = re.compile(r"(?m)^(?=### )")
+FULL = 26  # lines on one slide, text and code together, at 1280 by 720
+WIDE = 120  # characters in one of them
+NOTES = 2  # lines that the word takes, on the first slide of a section
+FOLDED = {"skip": "Set-up, run beforehand", "fragment": "Now run it", "notes": "Notes"}
 STYLE = """
-.slide { border-bottom: 1px solid #767676; padding: 1em 0; min-height: 92vh; font-size: 1.2em }
+main { max-width: none; margin: 0; padding: 0 2em }
+.slide { border-bottom: 1px solid #767676; padding: 0.6em 0; font-size: 1.2em }
+.slide { min-height: 100vh; box-sizing: border-box }
+.slide :is(p, ul, ol, table) { margin-block: 0.6em } .slide pre { line-height: 1.25; margin-block: 0.4em }
 .slide:focus-visible { outline: 2px solid #0b4f9e; outline-offset: 4px }
 .number { color: #595959; font-size: 0.85em }
 details { margin: 0.8em 0 } summary { cursor: pointer; font-weight: 600 }
 .notes { background: #f4f4f4; padding: 0.4em 0.8em }
 .highlight pre { border-left: 3px solid #0b4f9e }
-.output_subarea { overflow-x: auto } img { max-width: 100% }
+.output_subarea { overflow: auto; max-height: 80vh } img { max-width: 100%; max-height: 56vh }
 @media print {
-  .slide { border: 0; min-height: 0; break-after: page; padding: 0; font-size: 1em }
-  .number { display: none } body { font-size: 10pt } .notes { border: 1px solid #767676 }
+  main { padding: 0 } .slide { border: 0; min-height: 0; break-after: page; padding: 0; font-size: 1em }
+  .number { display: none } .output_subarea { max-height: none }
+  @page { size: landscape }
+  body { font-size: 10pt } .notes { border: 1px solid #767676 }
 }
 """
 SCRIPT = """
@@ -43,10 +54,19 @@ const go = step => {
   slides[at].focus();
   slides[at].scrollIntoView();
 };
+const on = () => {
+  const hidden = slides[at].querySelector('details.fragment:not([open])');
+  if (hidden) {
+    hidden.open = true;
+    hidden.firstElementChild.focus({preventScroll: true});
+    hidden.scrollIntoView({block: 'nearest'});
+  } else if (slides[at].getBoundingClientRect().bottom > innerHeight + 40) scrollBy(0, innerHeight * 0.8);
+  else go(1);
+};
 slides.forEach((slide, number) => slide.addEventListener('focusin', () => { at = number; }));
 addEventListener('keydown', event => {
   if (event.target.closest('input, textarea, select, button')) return;
-  if (event.key === 'ArrowRight' || event.key === 'PageDown') { event.preventDefault(); go(1); }
+  if (event.key === 'ArrowRight' || event.key === 'PageDown') { event.preventDefault(); on(); }
   if (event.key === 'ArrowLeft' || event.key === 'PageUp') { event.preventDefault(); go(-1); }
 });
 addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(one => { one.open = true; }));
@@ -71,24 +91,19 @@ def slides(plan: Plan) -> "NotebookNode":
 
 
 def slides_page(notebook: "NotebookNode") -> str:
-    """The slides as one page: arrow keys go from slide to slide, notes and fragments open where they stand.
+    """The slides as one page: an arrow key, or a clicker, shows what is hidden, then the next slide.
 
-    It needs no network. Printed, every slide is a page with its notes.
+    Notes open in place. It needs no network. Printed, every slide is a page with its notes.
     """
     title = notebook.metadata["title"]
-    shown, said = list[tuple[str, list[str]]](), _rendered(notebook)
-    for cell, piece in zip(notebook.cells, said, strict=True):
-        kind = cell.metadata["slideshow"]["slide_type"]
-        if kind in ("slide", "subslide"):
-            heading = re.search(r"(?m)^#+ (.+)$", cell.source)
-            shown.append((heading[1].replace("`", "") if heading else "", []))
-        if kind == "skip":
-            piece = _folded("Set-up, run beforehand", piece, "fragment")
-        elif kind == "fragment":
-            piece = _folded("Now run it", piece, "fragment")
-        elif kind == "notes":
-            piece = _folded("Notes", piece, "notes")
-        shown[-1][1].append(piece)
+    shown = list[tuple[str, list[str]]]()
+    marked = zip(notebook.cells, _rendered(notebook), strict=True)
+    for kind, run in groupby(marked, key=lambda one: one[0].metadata["slideshow"]["slide_type"]):
+        for cell, piece in run if kind != "fragment" else [_joined(run)]:
+            if kind in ("slide", "subslide"):
+                heading = re.search(r"(?m)^#+ (.+)$", cell.source)
+                shown.append((heading[1].replace("`", "") if heading else "", []))
+            shown[-1][1].append(_folded(FOLDED[kind], piece, kind) if kind in FOLDED else piece)
     last = ""
     body = []
     for number, (told, pieces) in enumerate(shown, 1):
@@ -96,7 +111,7 @@ def slides_page(notebook: "NotebookNode") -> str:
         label = html.escape(f"Slide {number} of {len(shown)}: {last}")
         body.append(
             f'<section class="slide" tabindex="-1" aria-label="{label}">{"".join(pieces)}'
-            f'<p class="number">{number} / {len(shown)}</p></section>'
+            f'<p class="number">{number} / {len(shown)} · {html.escape(last)}</p></section>'
         )
     return page(f"{title}: slides", "\n".join(body) + f"<script>{SCRIPT}</script>", STYLE)
 
@@ -118,27 +133,53 @@ def reveal_page(notebook: "NotebookNode", address: str = "") -> str:
 
 
 def _section(plan: Plan, begin: int, part: Part, number: int) -> list[dict[str, Any]]:
-    """The cells of one section with their marks; the notes stand behind the first."""
+    """The cells of one section with their marks; the notes follow the first."""
     made: list[dict[str, Any]] = []
-    lines = guess = 0
-    for place, cell in enumerate(part.cells):
-        source = "".join(cell["source"])
+    cells = [piece for cell in part.cells for piece in _smaller(cell)]
+    lines, guess, kind = 0, False, ""
+    for place, cell in enumerate(cells):
+        source, size = _source(cell), _lines(cell)
         is_text, tags = cell["cell_type"] == "markdown", cell.get("metadata", {}).get("tags", [])
-        size = _lines(cell, source)
+        leads_on = is_text and place + 1 < len(cells) and _is_run(cells[place + 1])
+        follows = not is_text and place and cells[place - 1]["cell_type"] == "code"
+        with_next = size + (_lines(cells[place + 1]) if leads_on else 0)  # a text and its code stay together
         if place == 0:
             kind = "slide"
         elif "setup" in tags:
             kind = "skip"
-        elif source.startswith("###") or "quiz" in tags or (is_text and lines + size > FULL):
+        elif source.startswith("###") or ("quiz" in tags and lines > NOTES + 1):
             kind = "subslide"
+        elif (is_text or follows) and lines + with_next > FULL:
+            kind = "subslide"
+        elif kind == "fragment" and leads_on:
+            kind = "subslide"  # nothing may stand open below what is hidden
         else:
-            kind = "fragment" if guess and not is_text else "-"
-        lines = size if kind in ("slide", "subslide") else lines + size
+            kind = "fragment" if kind == "fragment" or (guess and not is_text) else "-"
+        lines = size + NOTES * (kind == "slide") if kind in ("slide", "subslide") else lines + size
         guess = bool(GUESS.search(source)) if is_text else guess
         made.append(_marked(cell, source, kind))
         if place == 0:
             made.append(_notes(plan, plan.section(part.heading), begin, number))
     return made
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def _is_run(cell: dict[str, Any]) -> bool:
+    """Code that goes with the text before it; a quiz has its own slide."""
+    return cell["cell_type"] == "code" and "quiz" not in cell.get("metadata", {}).get("tags", [])
+
+
+def _smaller(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """A text cut where a `###` heading begins: each begins a slide."""
+    pieces = [piece.strip() for piece in SMALLER.split(_source(cell))] if cell["cell_type"] == "markdown" else []
+    pieces = [piece for piece in pieces if piece]
+    if len(pieces) < 2:
+        return [cell]
+    ids = [cell["id"], *(f"{cell['id']}-{number}"[-64:] for number in range(1, len(pieces)))]
+    return [{**cell, "id": id, "source": piece} for id, piece in zip(ids, pieces, strict=True)]
 
 
 def _marked(cell: dict[str, Any], source: str, kind: str) -> dict[str, Any]:
@@ -165,15 +206,17 @@ def _notes(plan: Plan, section: PlannedSection, begin: int, number: int) -> dict
     return {"cell_type": "markdown", "id": f"notes-{number:02}", "metadata": metadata, "source": source}
 
 
-def _lines(cell: dict[str, Any], source: str) -> int:
+def _lines(cell: dict[str, Any]) -> int:
     """About how many lines a cell takes on a slide."""
+    source = _source(cell)
     if cell["cell_type"] == "markdown":
-        return sum(1 + len(line) // 90 for line in source.splitlines())
+        return sum(1 + len(line) // WIDE for line in source.splitlines())
     shown = 0
     for output in cell.get("outputs", ()):
         data = output.get("data", {})
         text = output.get("text") or data.get("text/plain") or ""
-        shown += 12 if any(kind.startswith("image/") for kind in data) else min(len("".join(text).splitlines()), 12)
+        picture = any(kind.startswith("image/") for kind in data)
+        shown += 15 if picture else sum(1 + len(line) // WIDE for line in "".join(text).splitlines())
     return len(source.splitlines()) + shown
 
 
@@ -192,6 +235,12 @@ def _rendered(notebook: "NotebookNode") -> list[str]:
             'install another with `pip install "course-kit[lab]" --upgrade`.'
         )
     return pieces
+
+
+def _joined(run: Iterable[tuple[Any, str]]) -> tuple[Any, str]:
+    """What is hidden together, as one piece."""
+    cells, pieces = zip(*run, strict=True)
+    return cells[0], "".join(pieces)
 
 
 def _folded(summary: str, piece: str, name: str) -> str:

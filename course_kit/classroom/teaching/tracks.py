@@ -1,7 +1,7 @@
 """Timetables of 90 minutes, half a day and a day, over sections of several lessons.
 
 Written by hand in `tracks.toml`; what a track skips is worked out from the plans. `track_problems` says where a
-timetable does not sum up, names what is not there, or shows a section whose code needs one that was skipped.
+timetable does not add up, names what is not there, or shows a section whose code needs one that was skipped.
 """
 
 import textwrap
@@ -99,7 +99,7 @@ def timetable(track: Track) -> str:
         told = [heading for heading in headings if heading not in FRAME]
         lines += _wrapped(f"Skipped of {number}: {'; '.join(told) or 'nothing'}.", "  ")
     unused = [number for number in planned() if number not in skipped(track)]
-    frame = "Recall, 'when it goes wrong', live cells, practice and recap are skipped where they are not named."
+    frame = "Recall, 'when it goes wrong', live cells, practice and recap are skipped unless named."
     return "\n".join([*lines, f"  Lessons not used: {', '.join(unused) or 'none'}.", f"  {frame}"])
 
 
@@ -178,7 +178,7 @@ def _told(block: Block) -> str:
         case "break":
             return f"Break: {block.what}"
         case "test":
-            return f"The test {block.what}: course test {block.what}"
+            return f"The {block.what} test: course test {block.what}"
         case _:
             return block.what
 

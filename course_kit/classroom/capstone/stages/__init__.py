@@ -1,4 +1,4 @@
-"""The cases of the five stages, a file for each; what they share stands in `drawing.py`.
+"""The cases of the five stages, a file for each; what they share is in `drawing.py`.
 
 `SCENARIOS` maps the name of a case to its stage, its kind, and the function that draws it.
 """

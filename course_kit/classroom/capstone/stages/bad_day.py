@@ -65,7 +65,7 @@ def circles(draw: random.Random) -> Case:
 @scenario("bad day", "odd")
 def wanders(draw: random.Random) -> Case:
     return {
-        "about": "a model that never has enough",
+        "about": "a model that never stops searching",
         "said": "Show me something nice.",
         "model": {"kind": "wanders"},
         "wanted": {"most_shop": 12, "changes": False, "may_be_silent": True},

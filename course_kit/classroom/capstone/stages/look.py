@@ -1,4 +1,4 @@
-"""Stage 1: looks things up and answers, mends its slips, and calls nothing where nothing is to be called."""
+"""Stage 1: looks things up and answers, corrects its slips, and calls nothing where nothing is to be called."""
 
 import random
 
