@@ -42,6 +42,7 @@ class Difference(NamedTuple):
 
     @property
     def news(self) -> bool:
+        """Whether nobody has said yet why it is so, or the reason holds no more."""
         return self.change in ("settled", "unreadable") or not self.why
 
 
@@ -55,10 +56,12 @@ class Drift:
 
     @property
     def news(self) -> tuple[Difference, ...]:
+        """The differences that ask for a look."""
         return tuple(one for one in self.differences if one.news)
 
     @property
     def ok(self) -> bool:
+        """Whether there is no news."""
         return not self.news
 
     def table(self, everything: bool = False) -> str:
@@ -150,6 +153,7 @@ def fields_of(*shapes: Any) -> set[str]:
 
 
 def shapes_in(annotation: Any) -> list[Any]:
+    """The typed shapes among the members of a union."""
     return [part for part in parts_of(annotation) if isinstance(part, type) and hasattr(part, "__annotations__")]
 
 

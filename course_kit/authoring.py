@@ -93,13 +93,11 @@ def read_cells(path: Path) -> list[WrittenCell]:
     headers = [number for number, line in enumerate(text.splitlines(), 1) if CELL_HEADER.match(line)]
     read = [cell for cell in jupytext.reads(text, fmt="py:percent").cells if cell.cell_type != "raw"]
     if len(headers) != len(read):
-        raise AuthoringError(
-            f"{show(path)}: text stands before the first `# %%` line; give it a cell header of its own."
-        )
+        raise AuthoringError(f"{show(path)}: text stands before the first `# %%` line; give it its own cell header.")
     return [
         WrittenCell(
             type=cell.cell_type,
-            source=cell.source,
+            source=cell.source.strip("\n"),  # a formatter puts empty lines between a header and a `def`
             tags=tuple(cell.metadata.get("tags", ())),
             id=cell.metadata.get("id"),
             alt=cell.metadata.get("alt"),

@@ -1,4 +1,4 @@
-"""`course …`: the command line. Each command says what it does in one sentence and leaves the doing to its module.
+"""`course …`: the command line. Each command says what it does in one sentence and leaves the work to its module.
 
 An error of the kit's own is one sentence on stderr and exit code 1; a wrong option is exit code 2.
 """
@@ -39,7 +39,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port for JupyterLab; without it, the first that is free.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port for JupyterLab; by default the first free one.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
 def lab(workspace: Path | None, port: int | None, no_browser: bool) -> None:
     """Open JupyterLab on the lessons, in your own workspace."""
@@ -53,17 +53,17 @@ def lab(workspace: Path | None, port: int | None, no_browser: bool) -> None:
 
 @main.command()
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="The folder to look at.")
-@click.option("--api", is_flag=True, help="Say instead what the installed SDKs name and the rules do not, or no more.")
-@click.option("--json", "as_json", is_flag=True, help="Write it to doctor-NICKNAME.json as well, for your instructor.")
-@click.option("--nickname", help="The nickname in that file; without it, one is drawn.")
+@click.option("--api", is_flag=True, help="Show instead where the installed SDKs and the rules differ.")
+@click.option("--json", "as_json", is_flag=True, help="Also write it to doctor-NICKNAME.json, for your instructor.")
+@click.option("--nickname", help="The nickname in that file; by default a random one.")
 @click.option(
     "--room",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="For instructors: read a folder of such files, and say who needs what.",
 )
 def doctor(workspace: Path | None, api: bool, as_json: bool, nickname: str | None, room: Path | None) -> None:
-    """Find what is wrong with this machine, and the cure."""
-    from course_kit.doctor import diagnose
+    """Find what is wrong with this machine and how to fix it."""
+    from course_kit.doctor import CHECKS, NOTES, diagnose
 
     if room is not None:
         from course_kit.doctor_room import read_room
@@ -79,13 +79,14 @@ def doctor(workspace: Path | None, api: bool, as_json: bool, nickname: str | Non
         click.echo(drift.table())
         sys.exit(0 if drift.ok else 1)
     _use(workspace)
-    found = diagnose()
-    click.echo(found.table())
+    width = max(map(len, (*CHECKS, *NOTES)))
+    found = diagnose(on_check=lambda check: click.echo(check.line(width)))
+    click.echo(f"\n{found.sentence()}")
     if as_json:
         from course_kit.doctor_room import write_diagnosis
 
         file = write_diagnosis(found, nickname, Path())
-        click.echo(f"Send {file} to your instructor: it names a nickname and this machine's system, not you.")
+        click.echo(f"Send {file} to your instructor: it holds a nickname and this machine's system, not your name.")
     sys.exit(0 if found.ok else 1)
 
 
@@ -101,34 +102,34 @@ def progress(ctx: click.Context) -> None:
 
 @progress.command()
 def reset() -> None:
-    """Forget all answers and attempts, and keep a backup of them."""
+    """Erase all answers and attempts; a backup is kept."""
     from course_kit.classroom import progress as kept
 
     backup = kept.reset()
     if backup == kept.progress_file():
-        click.echo("There was nothing to forget.")
+        click.echo("There was nothing to erase.")
     else:
         click.echo(
-            f"Progress begins anew. What was there is kept in {backup}; `course progress restore` brings it back."
+            f"Progress starts over. The old progress is kept in {backup}; `course progress restore` brings it back."
         )
 
 
 @progress.command()
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 def restore(file: Path | None) -> None:
-    """Take back what a reset kept: the newest backup, or FILE. Done twice, it undoes itself."""
+    """Restore the newest backup, or FILE. A second restore undoes the first."""
     from course_kit.classroom import progress as kept
 
     taken, before = kept.restore(file)
-    click.echo(f"Progress is again what {taken.name} holds.")
+    click.echo(f"Progress is restored from {taken.name}.")
     if before:
-        click.echo(f"What was there until now is kept in {before}.")
+        click.echo(f"The progress before that is kept in {before}.")
 
 
 @progress.command()
 @click.argument("lesson", required=False)
 def page(lesson: str | None) -> None:
-    """Write a page of what is done, of all or of one LESSON, that you can keep."""
+    """Write a page to keep about what you have done, in all lessons or in one LESSON."""
     from course_kit.classroom.completion import completion_page
 
     made = completion_page(lesson)
@@ -137,15 +138,15 @@ def page(lesson: str | None) -> None:
 
 
 @main.command()
-@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="Questions to ask, at most.")
+@click.option("--most", type=click.IntRange(1), default=5, show_default=True, help="How many questions to ask at most.")
 def recall(most: int) -> None:
-    """Answer questions of earlier lessons again, those that are due."""
+    """Answer the questions from earlier lessons that are due again."""
     from course_kit.classroom.recall import ask_one_by_one
 
     def ask(text: str) -> str:
         try:
             return click.prompt(
-                f"{text} (a letter, several, Enter to leave it out, q to stop)", default="", show_default=False
+                f"{text} (one or more letters, Enter to skip, q to stop)", default="", show_default=False
             )
         except click.Abort:  # the input has ended, or Ctrl-C
             click.echo()
@@ -155,10 +156,10 @@ def recall(most: int) -> None:
 
 
 @main.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes any that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; 0 takes any free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the simulated model.")
-@click.option("--strictness", default="default", show_default=True, help="Which rules of the API are enforced.")
+@click.option("--strictness", default="default", show_default=True, help="Which rules apply: default, schema or all.")
 def mock(port: int, host: str, seed: int, strictness: str) -> None:
     """Serve the mock provider over HTTP, for programs of any language."""
     from course_kit.mock.provider import MockProvider
@@ -177,7 +178,7 @@ _PROVIDER = click.option(
     type=click.Choice(["anthropic", "openai"]),
     default="anthropic",
     show_default=True,
-    help="Whose rules hold.",
+    help="Whose rules apply.",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -186,7 +187,7 @@ _FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path
 @main.command()
 @_PROVIDER
 @_JSON
-@click.option("--hints", is_flag=True, help="Tell the hints in full, too.")
+@click.option("--hints", is_flag=True, help="Show the hints in full, too.")
 @_FILE
 def lint(file: Path, provider: str, as_json: bool, hints: bool) -> None:
     """Find what would lead a model astray in your own tool definitions.
@@ -214,7 +215,7 @@ def lint(file: Path, provider: str, as_json: bool, hints: bool) -> None:
 def strict(file: Path, provider: str, as_json: bool) -> None:
     """Say what strict mode refuses in your own tool definitions, and what `to_strict` would do about it.
 
-    FILE is what `course lint` takes. Exit code 0: all accepted as they stand; 1: not; 2: the file cannot be read.
+    FILE is what `course lint` takes. Exit code 0: all accepted as they are; 1: not all; 2: the file cannot be read.
     """
     from course_kit import tool_files
 
@@ -237,7 +238,7 @@ def _own_tools(file: Path) -> list[Any]:
 @main.group(invoke_without_command=True)
 @click.pass_context
 def model(ctx: click.Context) -> None:
-    """Show whether the optional real model is here; `course model add` brings it."""
+    """Show whether the optional real model is installed; `course model add` installs it."""
     if ctx.invoked_subcommand is None:
         from course_kit import local_setup
 
@@ -246,7 +247,7 @@ def model(ctx: click.Context) -> None:
 
 @model.command()
 def add() -> None:
-    """Bring the real 135M model: 127 MB to load, 205 MB on disk."""
+    """Install the real 135M model: 127 MB to download, 205 MB on disk."""
     from course_kit import local_setup
 
     local_setup.add(click.echo)
@@ -254,14 +255,14 @@ def add() -> None:
 
 @model.command()
 def remove() -> None:
-    """Take the real model out again."""
+    """Remove the real model."""
     from course_kit import local_setup
 
     local_setup.remove(click.echo)
 
 
 @main.command()
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; name what has drifted from its text.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; list what differs from its text.")
 @click.option("--root", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 @click.argument("names", nargs=-1)
 def build(only_check: bool, root: Path | None, names: tuple[str, ...]) -> None:
@@ -286,10 +287,10 @@ def build(only_check: bool, root: Path | None, names: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("url")
 @click.argument("code")
-@click.option("--nickname", help="How the board calls you; without it, a nickname is drawn.")
+@click.option("--nickname", help="Your name on the board; by default a random nickname.")
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
 def join(url: str, code: str, nickname: str | None, workspace: Path | None) -> None:
-    """Show on your instructor's board how far you are: a nickname and counts, nothing else."""
+    """Show your progress on your instructor's board: a nickname and counts, nothing else."""
     from course_kit.classroom.board import joining
 
     _use(workspace)
@@ -310,7 +311,7 @@ def leave(workspace: Path | None) -> None:
 @click.argument("which", type=click.Choice(["before", "after"]))
 @click.option("--workspace", type=click.Path(file_okay=False, path_type=Path), help="Your folder for lessons and work.")
 def test(which: str, workspace: Path | None) -> None:
-    """Take the test before the course, or the one after it; then they are compared."""
+    """Take the test before or after the course; once both are done, they are compared."""
     from course_kit.classroom.before_after import ask_one_by_one
 
     def ask(text: str) -> str:

@@ -1,6 +1,6 @@
 """The instructor's half of the command line: what a room needs, before, during and after it.
 
-Thin, like `cli.py`, which adds these commands to `course`: each says what it does and leaves the doing to its module.
+Thin, like `cli.py`, which adds these commands to `course`: each says what it does and leaves the work to its module.
 """
 
 import sys
@@ -20,30 +20,32 @@ PYTHONS = ("3.11", "3.12", "3.13")
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port; 0 takes any free one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 opens the board to the whole network.")
-@click.option("--code", help="The join code; without it, one is drawn.")
+@click.option("--code", help="The join code; by default a random one.")
 @click.option("--max-learners", type=click.IntRange(1, 2000), default=200, show_default=True)
-@click.option("--once", is_flag=True, help="Print the folders' board as text and end.")
+@click.option("--once", is_flag=True, help="Print the folders' board as text and exit.")
 def board(workspaces: str | None, port: int, host: str, code: str | None, max_learners: int, once: bool) -> None:
     """Show who is where, live and by nickname."""
     from course_kit.classroom.board import page, room, serving
 
     here = room.Room(code or room.new_code(), workspaces, max_learners)
     if once:
-        click.echo(page.as_text(here.rows()))
+        rows = here.rows()
+        nobody = f"No folder is at {workspaces!r}" if workspaces else "--once shows only folders"
+        click.echo(page.as_text(rows) if rows else f"{nobody}: say where with --workspaces, such as 'room/learners/*'.")
     else:
         serving.serve_board(here, host, port, click.echo)
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--seed", type=int, help="Draw the hidden inputs from this; without it, from chance, and it is printed.")
+@click.option("--seed", type=int, help="Seed of the hidden inputs; by default a random one, which is printed.")
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Where marks go; by default FOLDER-marks."
 )
 @click.option("--lesson", "lessons", multiple=True, help="Mark this lesson only, such as 01; may be repeated.")
-@click.option("--jobs", type=click.IntRange(1), help="Notebooks at once; by default one for each core.")
+@click.option("--jobs", type=click.IntRange(1), help="Notebooks at once; by default one per core.")
 @click.option("--seconds", type=click.IntRange(5), default=120, show_default=True, help="Limit for one notebook.")
-@click.option("--memory", type=click.IntRange(768), default=2048, show_default=True, help="Limit in MB, likewise.")
+@click.option("--memory", type=click.IntRange(768), default=2048, show_default=True, help="Memory limit in MB.")
 def grade(
     folder: Path,
     seed: int | None,
@@ -55,8 +57,8 @@ def grade(
 ) -> None:
     """Mark the submissions in FOLDER: a table, marks.csv and marks.html with the reason for each exercise.
 
-    Each learner is a folder with notebooks in it, or one notebook. What is marked is kept: the same command goes on
-    where it was stopped. This is no sandbox for malicious code beyond what it says when it begins.
+    Each learner is a folder with notebooks in it, or one notebook. Marks are kept as they come: run the same command
+    again to continue. It says at the start how it isolates the submissions; it is not a sandbox for malicious code.
     """
     from course_kit.classroom.marking import grading, pages, running
 
@@ -66,7 +68,7 @@ def grade(
     try:
         grades = grading.grade(folder, out, seed=seed, lessons=chosen, jobs=jobs, limits=limits, say=click.echo)
     except KeyboardInterrupt:
-        click.echo("Stopped. What is marked is kept: the same command goes on from there.", err=True)
+        click.echo("Stopped. The marks so far are kept: run the same command again to continue.", err=True)
         sys.exit(130)
     click.echo(pages.as_text(grades))
     written = " and ".join(str(path) for path in pages.write_files(grades, out))
@@ -77,7 +79,7 @@ def grade(
 @click.argument("lessons", nargs=-1)
 @click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), help="Where; by default teaching/.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the plan here and write nothing.")
-@click.option("--reveal", is_flag=True, help="Slides on reveal.js, too; shown, they load it from the network.")
+@click.option("--reveal", is_flag=True, help="Also make reveal.js slides, which load it from the network.")
 def teach(lessons: tuple[str, ...], folder: Path | None, only_plan: bool, reveal: bool) -> None:
     """Make slides, plan and answer key of LESSONS (such as 05), or of all.
 
@@ -111,7 +113,7 @@ def tracks(name: str | None) -> None:
 @click.option("--room", default="room", type=click.Path(file_okay=False, path_type=Path), show_default=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes any free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 opens the server to the whole network.")
-@click.option("--password", help="The room's password; without it, one is drawn.")
+@click.option("--password", help="The room's password; by default a random one.")
 @click.option("--max-learners", type=click.IntRange(1, 500), default=40, show_default=True, help="Servers at once.")
 @click.option("--memory", type=click.IntRange(256), default=2048, show_default=True, help="MB, for each process.")
 @click.option(
@@ -159,7 +161,7 @@ def hub(
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def bundle(folder: Path, systems: tuple[str, ...], pythons: tuple[str, ...]) -> None:
-    """Fill FOLDER with all that a machine without a network needs to install the course."""
+    """Fill FOLDER with everything needed to install the course without a network."""
     from course_kit.bundle.making import make_bundle
 
     make_bundle(folder, systems, pythons, click.echo)

@@ -1,8 +1,8 @@
-"""The client a lesson gets: a real SDK client, with the mock, a recording or the live API behind it.
+"""The client a lesson gets: a real SDK client, backed by the mock, a recording or the live API.
 
-`connect()` gives the mock unless the learner has switched live on: `COURSE_LIVE=1` and `ANTHROPIC_API_KEY`, both. A
-key alone never spends. Live requests are counted, and none is sent that could pass the notebook's cap. What the mock
-answers is the mock's business (`mock/`), what a recording holds is `recording.py`'s. No key is ever printed or written.
+`connect()` gives the mock unless the learner has switched live on: `COURSE_LIVE=1` and `ANTHROPIC_API_KEY`, both. A key
+alone never spends. Live requests are counted, and none is sent that could pass the notebook's cap. How the mock answers
+is decided in `mock/`, what a recording holds in `recording.py`. No key is ever printed or written.
 """
 
 import json
@@ -35,9 +35,9 @@ def connect(
 ) -> "anthropic.Anthropic":
     """An SDK client for this notebook.
 
-    `model` says who answers offline (a mock model, a list of replies or a function). `mock` is a `MockProvider` of
-    one's own: its client is never live. `record` writes every exchange to a file, `replay` answers from such a file
-    without a network. `cap_tokens` lowers the cap that live requests may use (20,000, or `COURSE_LIVE_CAP`).
+    `model` says who answers offline (a mock model, a list of replies or a function). `mock` is your own `MockProvider`:
+    its client is never live. `record` writes every exchange to a file, `replay` answers from such a file without a
+    network. `cap_tokens` lowers the cap that live requests may use (20,000, or `COURSE_LIVE_CAP`).
     """
     if model is not None and mock is not None:
         raise TypeError("give connect() either model= or mock=, not both: a MockProvider has its model already")
@@ -45,7 +45,7 @@ def connect(
         raise TypeError("give connect() either record= or replay=, not both: a replayed run is on file already")
     if replay is not None:
         if mock is not None:
-            raise TypeError("give connect() either mock= or replay=, not both: a recording needs no mock behind it")
+            raise TypeError("give connect() either mock= or replay=, not both: a recording needs no mock")
         client = replaying_client(Path(replay))
     elif mock is not None:
         client = mock.client()
@@ -103,10 +103,10 @@ def _live_client(cap: int) -> "anthropic.Anthropic":
     key = _key()
     if not key:
         raise LiveNotAllowed(
-            "COURSE_LIVE is on, but there is no key: set ANTHROPIC_API_KEY, or take COURSE_LIVE away to use the mock."
+            "COURSE_LIVE is on, but there is no key: set ANTHROPIC_API_KEY, or unset COURSE_LIVE to use the mock."
         )
     if not re.fullmatch(r"[!-~]+", key):  # it would come back in an error about an illegal header
-        raise LiveNotAllowed("ANTHROPIC_API_KEY holds a space, a line break or a foreign letter: copy the key again.")
+        raise LiveNotAllowed("ANTHROPIC_API_KEY holds a space, a line break or an odd character: copy the key again.")
     import anthropic
 
     # not compressed, so that a stream can be counted while it passes
@@ -142,8 +142,8 @@ class _Meter:
                 )
             if need > left:
                 raise LiveNotAllowed(
-                    f"This request may use up to {need} tokens, and of the live cap of {cap} tokens only {left} are "
-                    f"left: lower max_tokens, {more}."
+                    f"This request may use up to {need} tokens, but only {left} of the live cap of {cap} are left: "
+                    f"lower max_tokens, {more}."
                 )
             self._held += need
 
@@ -166,7 +166,7 @@ def _metered(cap: int) -> Callable[[Any, Any], Any]:
         if request.method.lower() == "get" or path == "/v1/messages/count_tokens":
             return call_next(request)  # free of charge
         if path != "/v1/messages":
-            raise LiveNotAllowed(f"The course cannot count what {path} uses: send it from a client of your own.")
+            raise LiveNotAllowed(f"The course cannot count what {path} uses: send it from your own client.")
         need = _at_most(request.json)
         _METER.hold(need, cap)
         try:

@@ -1,10 +1,10 @@
-"""`course doctor`: what is wrong with this machine, and the cure.
+"""`course doctor`: what is wrong with this machine, and how to fix it.
 
     from course_kit.doctor import diagnose
     diagnose()          # → "All 11 checks passed." or the checks that failed, each with what to do
 
-Each check is one function that returns what it saw, or raises `Ill` with what is wrong and the cure. `NOTES` are looked
-at and never fail. Nothing is changed on the machine, nothing leaves it, and no key is ever shown.
+Each check is one function that returns what it saw, or raises `Ill` with what is wrong and how to fix it. `NOTES` are
+looked at and never fail. Nothing is changed on the machine, nothing leaves it, and no key is ever shown.
 """
 
 import contextlib
@@ -16,16 +16,15 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 __all__ = ["CHECKS", "NOTES", "Check", "Diagnosis", "Ill", "diagnose", "find_browser"]
 
-INSTALL = 'pip install -U "course-kit[lab]"'
+INSTALL = 'pip install "course-kit[lab]"'
 MIN_PYTHON = (3, 11)
-MIN_SQLITE = (3, 35)
 FREE_MEGABYTES = 300
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 IMPORTS = "anthropic, ipywidgets, jsonschema, jsonschema_rs, matplotlib.pyplot, pandas, pydantic, course_kit"
@@ -42,12 +41,18 @@ class Ill(Exception):
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the diagnosis. `ok` is None for a note, which is told and never fails."""
+    """One line of the diagnosis. `ok` is None for a note, which is shown and never fails."""
 
     name: str
     ok: bool | None
     seen: str
     cure: str = ""
+
+    def line(self, width: int) -> str:
+        """What was seen, after a name of this width, and what to do about it on a line below."""
+        mark = {True: "ok", False: "WRONG", None: "note"}[self.ok]
+        below = f"\n       {'':<{width}}  → {self.cure}" if self.cure else ""
+        return f"{mark:<6} {self.name:<{width}}  {self.seen}{below}"
 
 
 @dataclass(frozen=True)
@@ -58,45 +63,48 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
+        """Whether nothing failed."""
         return not self.failed
 
     @property
     def failed(self) -> tuple[Check, ...]:
+        """The checks that failed."""
         return tuple(check for check in self.checks if check.ok is False)
 
     def table(self) -> str:
-        """Every check on a line of its own, a cure below each that failed."""
+        """Every check on its own line, with the fix below each that failed."""
         width = max(len(check.name) for check in self.checks)
-        lines = []
-        for check in self.checks:
-            mark = {True: "ok", False: "WRONG", None: "note"}[check.ok]
-            lines.append(f"{mark:<6} {check.name:<{width}}  {check.seen}")
-            lines += [f"       {'':<{width}}  → {check.cure}"] if check.cure else []
-        return "\n".join([*lines, "", self._sentence()])
+        return "\n".join([*(check.line(width) for check in self.checks), "", self.sentence()])
 
     def __repr__(self) -> str:
-        return "\n".join([self._sentence(), *(f"  {check.name}: {check.seen}. {check.cure}." for check in self.failed)])
+        return "\n".join([self.sentence(), *(f"  {check.name}: {check.seen}. {check.cure}." for check in self.failed)])
 
-    def _sentence(self) -> str:
+    def sentence(self) -> str:
+        """How many checks passed or failed."""
         total = sum(check.ok is not None for check in self.checks)
         return f"All {total} checks passed." if self.ok else f"{len(self.failed)} of {total} checks failed."
 
 
-def diagnose(workspace: Path | None = None) -> Diagnosis:
-    """Look at everything the course needs on this machine; about five seconds."""
-    folder = workspace
+def diagnose(workspace: Path | None = None, on_check: Callable[[Check], None] = lambda check: None) -> Diagnosis:
+    """Look at everything the course needs on this machine, in about five seconds; `on_check` gets each check."""
     checks = []
+    for check in _looked(workspace):
+        on_check(check)
+        checks.append(check)
+    return Diagnosis(tuple(checks))
+
+
+def _looked(folder: Path | None) -> Iterator[Check]:
     for name, look in CHECKS.items():
         try:
             if folder is None and look in NEED_WORKSPACE:
                 folder = _workspace()
-            checks.append(Check(name, True, look(folder) if look in NEED_WORKSPACE else look()))
+            yield Check(name, True, look(folder) if look in NEED_WORKSPACE else look())
         except Ill as ill:
-            checks.append(Check(name, False, ill.wrong, ill.cure))
+            yield Check(name, False, ill.wrong, ill.cure)
         except Exception as problem:  # a check that cannot be made is a finding too
-            checks.append(Check(name, False, f"{type(problem).__name__}: {problem}", f"Install again: `{INSTALL}`"))
-    checks += [Check(name, None, look()) for name, look in NOTES.items()]
-    return Diagnosis(tuple(checks))
+            yield Check(name, False, f"{type(problem).__name__}: {problem}", f"Install again: `{INSTALL}`")
+    yield from (Check(name, None, look()) for name, look in NOTES.items())
 
 
 def find_browser() -> str | None:
@@ -127,7 +135,7 @@ def packages() -> str:
             problems.append(f"{wanted.name} is missing")
         else:
             if not wanted.specifier.contains(found, prereleases=True):
-                problems.append(f"{wanted.name} is {found}, needed is {wanted.specifier}")
+                problems.append(f"{wanted.name} is {found}; {wanted.specifier} is needed")
     if problems:
         raise Ill("; ".join(problems), f"Run `{INSTALL}`")
     return f"{count} packages, all in range"
@@ -180,7 +188,7 @@ def writable(workspace: Path) -> str:
             file.write(b"course")
     except OSError as problem:
         raise Ill(
-            f"the workspace {workspace} cannot be written ({problem.strerror})",
+            f"the workspace {workspace} is not writable ({problem.strerror})",
             "Choose another folder with `course lab --workspace DIR`",
         ) from None
     return str(workspace)
@@ -231,7 +239,7 @@ def text() -> str:
     try:
         "é → 中文".encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        raise Ill(f"this console writes {encoding}, which lacks letters of the course", "Set PYTHONUTF8=1") from None
+        raise Ill(f"this console writes {encoding}, which cannot show all of the course", "Set PYTHONUTF8=1") from None
     return f"the console writes {encoding}"
 
 
@@ -246,8 +254,8 @@ def sdk() -> str:
         model=DEFAULT_MODEL, max_tokens=16, messages=[{"role": "user", "content": "Are you there?"}]
     )
     if [block.text for block in reply.content if block.type == "text"] != ["ready"]:
-        raise Ill("the SDK reads the mock's reply wrongly", f"Run `{INSTALL}`")
-    return f"anthropic {importlib.metadata.version('anthropic')} speaks to the mock"
+        raise Ill("the SDK misreads the mock's reply", f"Run `{INSTALL}`")
+    return f"anthropic {importlib.metadata.version('anthropic')} talks to the mock"
 
 
 def live() -> str:
@@ -256,15 +264,15 @@ def live() -> str:
     has_key = bool(os.environ.get("ANTHROPIC_API_KEY"))
     if switched_on and not has_key:
         raise Ill(
-            "COURSE_LIVE is on and there is no key", "Set ANTHROPIC_API_KEY, or remove COURSE_LIVE to use the mock"
+            "COURSE_LIVE is on, but there is no key", "Set ANTHROPIC_API_KEY, or unset COURSE_LIVE to use the mock"
         )
     if switched_on:
         return "ON: lessons may spend tokens of the key in ANTHROPIC_API_KEY"
-    return f"off: everything runs on the mock{', the key that is set is not used' if has_key else ''}"
+    return f"off: everything runs on the mock{'; your key is not used' if has_key else ''}"
 
 
 def browser() -> str:
-    return find_browser() or "no Chromium or Chrome found; only the browser tests want one"
+    return find_browser() or "no Chromium or Chrome found; only the browser tests need one"
 
 
 CHECKS: dict[str, Callable[..., str]] = {

@@ -19,7 +19,7 @@ from typing import Any
 
 from course_kit.classroom.board.counts import clean_nickname
 from course_kit.classroom.board.joining import drawn_nickname, joined
-from course_kit.classroom.visible import visible
+from course_kit.classroom.visible import padded, visible
 from course_kit.doctor import Diagnosis
 from course_kit.errors import SetupError
 
@@ -50,7 +50,7 @@ SHAPE: dict[str, Any] = {
 
 
 def write_diagnosis(diagnosis: Diagnosis, nickname: str | None, folder: Path) -> Path:
-    """Write `doctor-NICKNAME.json`; without a nickname, that of the board which was joined, or one that is drawn."""
+    """Write `doctor-NICKNAME.json`; by default with the nickname on the joined board, or a random one."""
     board = joined() if nickname is None else None
     name = clean_nickname(nickname or (board.nickname if board else drawn_nickname()))
     if name is None:
@@ -100,7 +100,7 @@ def _without_account(text: str) -> str:
 
 @dataclass(frozen=True)
 class Machine:
-    """One learner's machine. `wrong` is a list of what failed and the cure."""
+    """One learner's machine. `wrong` lists what failed, each with its fix."""
 
     nickname: str
     system: str
@@ -111,26 +111,27 @@ class Machine:
 
 @dataclass(frozen=True)
 class RoomReport:
-    """Who is broken, and the cure. `unread` names the files that are no diagnosis, each with the reason."""
+    """Which machines are broken, and the fixes. `unread` names the files that are not a diagnosis, with the reason."""
 
     machines: tuple[Machine, ...]
     unread: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:
+        """Whether every file was read and every machine is healthy."""
         return not self.unread and not any(machine.wrong for machine in self.machines)
 
     def table(self) -> str:
-        """The broken machines first, each complaint with its cure; then the healthy ones, and a sentence."""
+        """The broken machines first, each complaint with its fix; then the healthy ones, and a summary."""
         broken = [machine for machine in self.machines if machine.wrong]
         lines = []
         for machine in broken:
-            lines.append(f"WRONG  {machine.nickname:<24}  {machine.system}, Python {machine.python}")
+            lines.append(f"WRONG  {padded(machine.nickname, 24)}  {machine.system}, Python {machine.python}")
             for seen, cure in machine.wrong:
                 lines += [f"         {seen}", f"         → {cure}"]
-        lines += [f"UNREAD {name:<24}  {reason}" for name, reason in self.unread]
+        lines += [f"UNREAD {padded(name, 24)}  {reason}" for name, reason in self.unread]
         lines += [
-            f"ok     {machine.nickname:<24}  {machine.system}, Python {machine.python}"
+            f"ok     {padded(machine.nickname, 24)}  {machine.system}, Python {machine.python}"
             for machine in self.machines
             if not machine.wrong
         ]
@@ -145,7 +146,7 @@ class RoomReport:
             cure for machine in broken for cure in dict.fromkeys(cure for _, cure in machine.wrong)
         ).most_common(1)
         if common and common[0][1] > 1:
-            said += f" What helps most, {common[0][1]} machines: {common[0][0]}."
+            said += f" The most common fix, for {common[0][1]} machines: {common[0][0]}."
         return said
 
     def __repr__(self) -> str:
@@ -164,24 +165,24 @@ def read_room(folder: Path) -> RoomReport:
         elif (known := machines.get(machine.nickname.casefold())) is None or known.at <= machine.at:
             machines[machine.nickname.casefold()] = machine
     if len(files) > MOST_FILES:
-        unread.append((f"{len(files) - MOST_FILES} files more", f"only {MOST_FILES} are read at a time"))
+        unread.append((f"{len(files) - MOST_FILES} more files", f"only {MOST_FILES} are read at a time"))
     return RoomReport(tuple(sorted(machines.values(), key=lambda one: one.nickname.casefold())), tuple(unread))
 
 
 def _read(file: Path) -> Machine | str:
-    """One machine, or why the file is none."""
+    """One machine, or why the file is not a diagnosis."""
     from course_kit.contract.schema import check_tool_input
 
     try:
         if not file.is_file() or file.stat().st_size > MOST_BYTES:
-            return "no diagnosis: not a file, or too long"
+            return "not a diagnosis: not a file, or too long"
         content = file.read_bytes()
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         told = json.loads(text)
     except (OSError, ValueError, RecursionError):
         return "cannot be read: ask for it again"
     if not check_tool_input(SHAPE, told).ok or (name := clean_nickname(told["nickname"])) is None:
-        return "no diagnosis of `course doctor --json`: ask for it again"
+        return "not a diagnosis from `course doctor --json`: ask for it again"
     wrong = tuple(
         (f"{_line(one['name'])}: {_line(one['seen'])}", _line(one["cure"]))
         for one in told["checks"]
@@ -191,5 +192,5 @@ def _read(file: Path) -> Machine | str:
 
 
 def _line(text: str) -> str:
-    """Text of others on one line: no control characters, so that it cannot steer the terminal."""
+    """Others' text on one line: no control characters, so that it cannot steer the terminal."""
     return visible(" ".join(text.split()))[:400]

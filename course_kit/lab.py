@@ -14,6 +14,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def first_lesson(workspace: Path) -> str:
     """The notebook to open: `notebooks/00_start_here.ipynb`."""
     lessons = sorted(file.name for file in (workspace / "notebooks").glob("[0-9]*.ipynb") if ".new" not in file.name)
     if not lessons:
-        raise SetupError(f"There is no lesson in {workspace / 'notebooks'}; install course-kit again and start anew.")
+        raise SetupError(f"There is no lesson in {workspace / 'notebooks'}; install course-kit again.")
     return f"notebooks/{lessons[0]}"
 
 
@@ -100,6 +101,8 @@ def start(
     say(f"Your workspace is {workspace}. JupyterLab is starting; Ctrl-C stops it.")
     command = lab_command(workspace, port=port, browser=browser)
     with subprocess.Popen(command, cwd=workspace, env=environment(workspace)) as server:
+        with contextlib.suppress(ValueError):  # outside the main thread
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # or JupyterLab would be left behind
         try:
             code = server.wait()
         except KeyboardInterrupt:
@@ -115,11 +118,11 @@ def _sync_file(source: Path, target: Path, name: str, record: dict[str, str], ne
     if mine is None or (mine == last and new != last):
         _replace(target, source.read_bytes())
         if mine is not None:
-            news.append(f"{name} has a new version, and yours was unchanged: it is the new one now.")
+            news.append(f"{name} was updated to its new version: you had not changed it.")
     elif mine != new and new != last:
         beside = _unused(target, new)
         _replace(beside, source.read_bytes())
-        news.append(f"{name} has a new version: yours is kept as it is, the new one lies beside it as {beside.name}.")
+        news.append(f"{name} has a new version: yours is kept, and the new one is beside it as {beside.name}.")
     record[name] = new
 
 
@@ -155,7 +158,7 @@ def _unused(target: Path, new: str) -> Path:
 
 
 def _fingerprint(file: Path) -> str:
-    """What the text of a file's cells comes to; outputs, counts and metadata do not count."""
+    """A digest of the text of a file's cells, without outputs, counts and metadata."""
     content = file.read_bytes()
     if file.suffix == ".ipynb":
         with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -189,7 +192,7 @@ def _refuse_taken_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError):
             raise SetupError(
-                f"Port {port} cannot be used: it is taken or not allowed. Give another with --port, or none at all."
+                f"Port {port} is taken or not allowed: give another with --port, or leave --port out."
             ) from None
 
 

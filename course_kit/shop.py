@@ -220,7 +220,7 @@ class Shop:
                     amount_cents,
                     reason,
                 ]:
-                    hint = "a key stands for one refund: do not try again, tell the user what the ledger holds"
+                    hint = "a key is for one refund: do not try again, tell the user what the ledger holds"
                     raise ToolError("KEY_REUSED", "this idempotency key belongs to another refund", hint=hint)
                 if first:
                     return _receipt(db, order, first[0])

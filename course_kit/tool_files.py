@@ -49,7 +49,7 @@ def read_tools(file: Path) -> list[Any]:
         lines = [line for line in text.splitlines() if line.strip()] if file.suffix == ".jsonl" else []
         given = [parse_json(line) for line in lines] if lines else parse_json(text)
     except NotJSON as error:
-        raise ToolFileError(f"{file} is {error}. Mend it there, or name a Python module (.py).") from None
+        raise ToolFileError(f"{file} is {error}. Fix it there, or name a Python module (.py).") from None
     if isinstance(given, Mapping) and "name" not in given and given.get("type") == "object":
         given = {"name": file.stem, "input_schema": given}  # a schema by itself
     entries = entries_of(given)
@@ -233,7 +233,7 @@ def strict_text(check: Mapping[str, Any]) -> str:
         for problem in one["problems"]:
             lines += _indented(f"{problem['path']}: {problem['message']}", "  problem   ", " " * 12)
         if one["refused"] and not one["problems"]:
-            lines.append("  After `to_strict` it is accepted; judge inputs with the original schema all the same.")
+            lines.append("  After `to_strict` it is accepted; still check inputs with the original schema.")
     together = check["together"]
     if check["provider"] == "anthropic":
         used = [

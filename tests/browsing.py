@@ -134,18 +134,20 @@ class Learner:
     def feedback(self) -> str:
         """What the quiz says of the answer, once it says it and shows the option as chosen."""
         status = self.quiz.get_by_role("status")
-        expect(status).to_contain_text(re.compile("Right|Not yet"), timeout=20_000)
+        expect(status).to_contain_text(re.compile("Right|Not yet"), timeout=60_000)
         expect(self.quiz.get_by_role("radio").nth(1)).to_be_checked()
         return status.inner_text()
 
-    def picture(self, name: str, heading: str = "") -> None:
-        """The page as it looks, at the first quiz or with a heading at its top."""
-        if heading:
-            self.page.get_by_role("heading", name=heading).evaluate("heading => heading.scrollIntoView()")
+    def picture(self, name: str, top: str = "", *, cropped: bool = False) -> None:
+        """The page as it looks, at the first quiz or with these words at its top; or of it only the notebook."""
+        if top:
+            words = self.page.locator(".jp-RenderedMarkdown", has_text=top).first
+            words.evaluate("words => words.scrollIntoView()")
             self.page.wait_for_timeout(300)
         else:
             self.quiz.scroll_into_view_if_needed()
-        self.page.screenshot(path=self.screenshots / f"{name}.png")
+        shown = self.page.locator(".jp-NotebookPanel-notebook") if cropped else self.page
+        shown.screenshot(path=self.screenshots / f"{name}.png")
 
 
 @contextlib.contextmanager

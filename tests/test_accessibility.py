@@ -15,7 +15,7 @@ import pytest
 
 import course_kit
 from course_kit.classroom import completion, quiz
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.shown import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb")) + sorted(ROOT.glob("[es]*s/*.ipynb"))
@@ -59,7 +59,7 @@ WIDGETS = {
     "pre_test": ("pre_test()", "shown.answer(1, 'a')"),
     "quiz": ("quiz('00.2')", "shown.answer('a', 'c')"),
     "recall": ("recall()", "shown.answer('01.1', 'a')"),
-    "report": ("report(run_suite(lambda job: 'No.', stage='look', trials=1))", "shown.save()"),
+    "report": ("report(run_suite(lambda job: 'No.', trials=1))", "shown.save()"),
     "search_box": ("search_box(tools, gold={'Where is my parcel?': ['track_parcel']})", "shown.search('a parcel')"),
     "side_by_side": ("side_by_side(done, tools=tools[:1])", "shown.step(2)"),
     "strict_table": ("strict_table()", "shown.rows"),
@@ -132,6 +132,19 @@ def test_reading_a_widgets_text_changes_nothing_in_it(at_work):
         shown = eval(WIDGETS[name][0], at_work)
         shown._repr_mimebundle_()
         assert (name, shown.number.value) == (name, 1)
+
+
+def test_the_second_of_two_quick_clicks_is_no_fault(at_work):
+    """It arrives when the first has done its work, and the button is switched off."""
+    pytest.importorskip("ipywidgets")
+    panel = eval(WIDGETS["approval_panel"][0], at_work)
+    card = next(iter(panel.cards.values()))
+    way = eval(WIDGETS["walk"][0], at_work)
+    for _ in range(2):
+        card.deny.click()
+        way.no.click()
+    assert "Denied." in card.said.value and "✗" not in card.said.value
+    assert way.path == ["no"]
 
 
 @pytest.mark.parametrize("question", quiz._questions(), ids=lambda question: question.id)
@@ -582,6 +595,58 @@ def test_each_widget_works_by_keyboard_alone(lab_page, name):
         BY_KEYBOARD[name](lab_page)
     finally:
         lab_page.picture(name)
+
+
+# By mouse.
+
+
+def test_a_number_typed_whole_takes_no_other_along(lab_page):
+    """On the way to 30 stands a 3."""
+    trials, passed = lab_page.field("trials_and_k", "Trials"), lab_page.field("trials_and_k", "Passed")
+    before, stays = trials.input_value(), passed.input_value()
+    for number in ("30", before):
+        trials.click(click_count=3)
+        lab_page.page.keyboard.type(number, delay=100)
+        passed.click()
+        lab_page.says("trials_and_k", f"{number} trials of one task, {stays} passed")
+        lab_page.expect(passed).to_have_value(stays)
+
+
+def test_a_text_of_your_own_stays_for_the_next_request(lab_page):
+    text, request = lab_page.field("error_texts", "Text"), lab_page.field("error_texts", "Request")
+    before = request.input_value()
+    text.click(click_count=3)
+    lab_page.type("cents, please")
+    for number in ("6", before):
+        request.click(click_count=3)
+        lab_page.page.keyboard.type(number)
+        lab_page.says("error_texts", "cents, please")
+        lab_page.expect(text).to_have_value("cents, please")
+
+
+CUT = """page => {
+    const outputs = ".jp-NotebookPanel .jp-OutputArea-output";
+    const cut = [...page.querySelectorAll(`${outputs} button`)].filter(each => each.scrollWidth > each.clientWidth + 1);
+    for (const row of page.querySelectorAll(`${outputs} .widget-radio`)) {
+        const room = row.getBoundingClientRect();
+        for (const label of row.querySelectorAll("label:has(input)")) {
+            const [box, dot] = [label, label.querySelector("input")].map(each => each.getBoundingClientRect());
+            const beside = Math.abs(dot.top - box.top) < 8 && dot.left <= box.left + 2;
+            if (!beside || box.right > room.right + 1 || box.bottom > room.bottom + 1) cut.push(label);
+        }
+    }
+    return cut.map(each => each.innerText) }"""
+
+
+def test_a_narrow_page_cuts_no_button(lab_page):
+    page = lab_page.page
+    whole = page.viewport_size
+    page.set_viewport_size({"width": 500, "height": 640})
+    try:
+        page.wait_for_timeout(500)
+        assert page.locator("body").evaluate(CUT) == []
+    finally:
+        page.set_viewport_size(whole)
 
 
 def test_a_widget_is_reached_from_the_notebook_and_left_again(lab_page):

@@ -101,6 +101,11 @@ def test_cells_are_read_with_tags_ids_and_lines(tmp_path):
     ]
 
 
+def test_the_empty_lines_that_a_formatter_puts_ahead_of_a_def_are_none_of_the_cell(tmp_path):
+    text = "# %%\n\n\ndef one():\n    return 1\n\n\n# %% [markdown]\n\n# Two.\n"
+    assert [cell.source for cell in read_cells(written(tmp_path, text))] == ["def one():\n    return 1", "Two."]
+
+
 def test_magics_come_back_as_magics(tmp_path):
     [cell] = read_cells(written(tmp_path, "# %%\n# %xmode Minimal\nawait ready()\n"))
     assert cell.source == "%xmode Minimal\nawait ready()"

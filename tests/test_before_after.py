@@ -4,10 +4,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from quiz_rules import lint_quizzes
 
 from course_kit.classroom import before_after, progress
 from course_kit.classroom.before_after import CourseTest, comparison, post_test, pre_test, questions
-from course_kit.classroom.quiz import lint_quizzes, question_ids
+from course_kit.classroom.quiz import question_ids
 from course_kit.cli import main
 from course_kit.errors import CourseKitError
 
@@ -82,7 +83,7 @@ def test_nothing_is_told_before_both_are_done():
     assert not any(option.why in whole for question in FORMS["before"] for option in question.options)
     assert (
         take("before", 12)
-        == "11 of 12 right in the test before. The answers are shown when the test after is done, too."
+        == "11 of 12 right in the before test. The answers are shown once the after test is done, too."
     )
     done = pre_test().as_text() + pre_test().as_html()
     assert not any(option.why in done or option.text in done for q in FORMS["before"] for option in q.options)
@@ -93,7 +94,7 @@ def test_nothing_is_told_before_both_are_done():
 def test_the_first_answer_counts():
     test = pre_test()
     test.answer(1, wrong(FORMS["before"][0]))
-    assert test.answer(1, right(FORMS["before"][0])) == "Question 1 has its answer: the first one counts."
+    assert test.answer(1, right(FORMS["before"][0])) == "Question 1 is already answered: the first answer counts."
     progress.record_answer("00.before.1", [right(FORMS["before"][0])], True)  # another notebook, at the same moment
     assert test.given == {"00.before.1": False}
 
@@ -114,7 +115,7 @@ def test_a_slip_is_told_and_not_kept(number, option, said):
 
 def test_both_done_are_compared():
     take("before", 4)
-    assert take("after", 10) == "10 of 12 right in the test after."
+    assert take("after", 10) == "10 of 12 right in the after test."
     found = comparison()
     assert [(row.lesson, row.before, row.after) for row in found.rows] == [
         (f"{number:02}", number <= 4, number <= 10) for number in range(1, 13)
@@ -123,7 +124,7 @@ def test_both_done_are_compared():
         "Before: 4 of 12 right. After: 10.",
         "6 got better and 0 worse; if nothing had changed, chance alone would split them at least as unevenly "
         "in 3% of cases.",
-        "To read again: 11, 12.",
+        "Lessons to read again: 11, 12.",
     ]
     text = post_test().as_text()
     last = FORMS["after"][-1]
@@ -148,10 +149,10 @@ def test_the_widget_hands_in_all_at_once():
     for number, choice in test.choices.items():
         choice.value = right(FORMS["before"][number - 1]) if number != 7 else None
     test.button.click()
-    assert "Without an answer: 7." in test.said.value and progress.answers() == []
+    assert "Answer these first: 7." in test.said.value and progress.answers() == []
     test.choices[7].value = wrong(FORMS["before"][6])
     test.button.click()
-    assert "11 of 12 right in the test before." in test.said.value and 'role="status"' in test.said.value
+    assert "11 of 12 right in the before test." in test.said.value and 'role="status"' in test.said.value
     assert all(choice.disabled for choice in test.choices.values()) and test.button.disabled
     assert not any(option.why in test.said.value for question in FORMS["before"] for option in question.options)
     assert pre_test().choices == {}
@@ -166,10 +167,10 @@ def test_in_a_terminal_one_by_one_and_on_another_day():
     first = CliRunner().invoke(main, ["test", "before"], input="x\na\nb\nq\n")
     assert first.exit_code == 0
     assert "Question 1 has no option 'x'" in first.output
-    assert first.output.endswith("10 of 12 questions left. The rest is asked the next time.\n")
+    assert first.output.endswith("10 of 12 questions left. The rest comes next time.\n")
     second = CliRunner().invoke(main, ["test", "before"], input="c\n" * 10)
     assert second.output.lstrip().startswith("3. ")
-    assert "of 12 right in the test before." in second.output
+    assert "of 12 right in the before test." in second.output
     assert len(progress.answers()) == 12
     assert "of 12 right" in CliRunner().invoke(main, ["test", "before"]).output
 

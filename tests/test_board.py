@@ -379,10 +379,11 @@ def test_the_board_as_text():
     assert page.as_text(ROWS) == "\n".join(
         [
             "3 learners: 2 in lesson 05. Stuck: exercise 5.2 (1 learner).",
-            "ada & co                  05    4 questions    1 exercises  question 05.3; "
+            "nickname                  lesson  questions right  exercises passed  working on",
+            "ada & co                  05                    4                 1  question 05.3; "
             "4. At the same time, with a limit; just now",
-            "bo                        05    1 questions    0 exercises  stuck at 5.2 (4 tries); minutes ago",
-            "cy                        -       questions      exercises  progress cannot be read",
+            "bo                        05                    1                 0  stuck at 5.2 (4 tries); minutes ago",
+            "cy                        -                                          progress cannot be read",
         ]
     )
     assert page.as_text([]) == "Nobody has joined yet."
@@ -548,19 +549,19 @@ def test_something_else_at_the_address_is_one_sentence():
     from course_kit import MockProvider, Simulated
 
     with MockProvider(Simulated()).serve() as other:
-        with pytest.raises(CourseKitError, match="is no course board: check the address"):
+        with pytest.raises(CourseKitError, match="is not a course board: check the address"):
             course_kit.join(other.url, CODE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("ftp://x", CODE), "is no address of a board"),
-        (("", CODE), "is no address of a board"),
-        (("http://x:port", CODE), "is no address of a board"),
-        (("http://127.0.0.1:1", ""), "no join code"),
-        (("http://127.0.0.1:1", "a\r\nX: y"), "no join code"),
-        (("http://127.0.0.1:1", "码码码码"), "no join code"),
+        (("ftp://x", CODE), "is not a board's address"),
+        (("", CODE), "is not a board's address"),
+        (("http://x:port", CODE), "is not a board's address"),
+        (("http://127.0.0.1:1", ""), "not a join code"),
+        (("http://127.0.0.1:1", "a\r\nX: y"), "not a join code"),
+        (("http://127.0.0.1:1", "码码码码"), "not a join code"),
         (("http://127.0.0.1:1", CODE, "<b>"), "A nickname has 1 to 24 letters"),
     ],
 )
@@ -649,7 +650,18 @@ def test_the_board_once_in_a_terminal(tmp_path, monkeypatch):
     monkeypatch.setenv("COURSE_WORKSPACE", str(tmp_path / "room" / "ada"))
     progress.record_lesson("01", "opened")
     shown = course("board", "--once", "--workspaces", str(tmp_path / "room" / "*"))
-    assert shown.output == ("1 learner: 1 in lesson 01.\nada                       01    0 questions    0 exercises\n")
+    assert shown.output.splitlines() == [
+        "1 learner: 1 in lesson 01.",
+        "nickname                  lesson  questions right  exercises passed  working on",
+        "ada                       01                    0                 0",
+    ]
+
+
+def test_the_board_once_says_where_it_looked(tmp_path):
+    there = str(tmp_path / "none" / "*")
+    advice = ": say where with --workspaces, such as 'room/learners/*'.\n"
+    assert course("board", "--once", "--workspaces", there).output == f"No folder is at {there!r}{advice}"
+    assert course("board", "--once").output == f"--once shows only folders{advice}"
 
 
 @pytest.mark.parametrize(

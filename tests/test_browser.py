@@ -10,33 +10,6 @@ from course_kit.classroom.workspace import course_files
 pytestmark = needs_browser
 
 
-BODY = """body = {
-    "model": "claude-opus-5",
-    "max_tokens": 100,
-    "tools": [{"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}],
-    "tool_choice": {"type": "auto"},
-    "messages": [{"role": "user", "content": "Oslo?"}],
-}"""
-CHECK = """from course_kit import check
-
-check("1.3", body)"""
-PLOT = """from course_kit import DEFAULT_MODEL, MockProvider, desk_tools, open_shop, plot_cumulative_tokens, show
-
-
-def tokens_read(tools, turns=8):
-    client, talk, spent = MockProvider(lambda request: "Noted.").client(), [], []
-    for turn in range(turns):
-        talk.append({"role": "user", "content": f"Question {turn + 1}: what about my order?"})
-        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk)
-        talk.append({"role": "assistant", "content": reply.content[0].text})
-        spent.append(reply.usage.input_tokens)
-    return spent
-
-
-tools = [tool.definition() for tool in desk_tools(open_shop())]
-show(plot_cumulative_tokens({"6 tools": tokens_read(tools), "no tools": tokens_read([])}))"""
-
-
 @pytest.fixture
 def learner(tmp_path):
     with a_learner(tmp_path) as one:
@@ -63,7 +36,8 @@ def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, wo
         learner.run_all()
         expect(learner.page.locator(".jp-OutputArea-output[data-mime-type*='error']")).to_have_count(0)
         learner.page.keyboard.press("Control+b")  # the list of files makes room
-        learner.picture("lesson-01", heading="Step 2: the model answers")  # the README's: copy it when it has changed
+        learner.page.set_viewport_size({"width": 1100, "height": 1340})
+        learner.picture("lesson-01", top="Step 5: the model goes on", cropped=True)  # the README's: copy it there
         learner.answer_by_keyboard()
         said = learner.feedback()
         learner.picture("answered")
@@ -78,18 +52,12 @@ def test_an_answer_is_still_there_after_a_reload_and_after_a_restart(learner, wo
         assert learner.feedback() == said
         learner.picture("restarted")
 
-        # The README's second picture, on the same server: an exercise with its check, and a plot of lesson 01.
-        exercises = nbformat.read(next((workspace / "exercises").glob("01_*.ipynb")), as_version=4)
-        [task] = [cell.source for cell in exercises.cells if cell.source.startswith("## 1.3")]
-        write_notebook(workspace / "practice.ipynb", task, BODY, CHECK, PLOT)
-        learner.open(f"{url}/lab/tree/practice.ipynb?token={token}&reset")
-        learner.run_all()
-        page = learner.page
-        page.keyboard.press("Control+b")
-        expect(page.locator(".check-not-yet")).to_contain_text("Nothing in this body forces a call")
-        expect(page.get_by_text("This picture in words")).to_have_count(1)
-        page.set_viewport_size({"width": 1280, "height": 1280})  # so that the plot is in it
-        learner.picture("exercise-and-plot", heading="The cheapest request that must call")
+        # The README's second picture, on the same server, with the outputs that the lesson comes with.
+        [lesson] = (workspace / "notebooks").glob("03_*.ipynb")
+        learner.open(f"{url}/lab/tree/notebooks/{lesson.name}?token={token}&reset")
+        learner.page.keyboard.press("Control+b")
+        learner.page.set_viewport_size({"width": 1100, "height": 1110})
+        learner.picture("lesson-03", top="Write down your guess before you run it", cropped=True)
     assert learner.errors == []
     assert learner.hosts == {"127.0.0.1"}
 

@@ -127,7 +127,7 @@ def test_a_bundle_for_another_machine_says_so(bundle, tmp_path):
 @pytest.mark.parametrize("arguments", [("--help",), ("a", "b")])
 def test_wrong_use_is_one_sentence(bundle, arguments):
     done = install(bundle, *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Use: python install.py [FOLDER]\n")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Usage: python install.py [FOLDER]\n")
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(bundle, tmp_path):
@@ -213,7 +213,7 @@ def test_without_options_it_is_for_this_machine(downloads, tmp_path):
 
 def test_a_folder_with_something_else_is_left_alone(downloads, tmp_path):
     (tmp_path / "thesis.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(SetupError, match="holds something else: name a folder that is empty"):
+    with pytest.raises(SetupError, match="holds other files: name an empty folder"):
         make_bundle(tmp_path, say=lambda line: None)
     assert [entry.name for entry in tmp_path.glob("*.txt")] == ["thesis.txt"] and downloads == []
 
@@ -234,7 +234,7 @@ def test_an_installed_course_makes_no_bundle(monkeypatch, tmp_path):
 
 def test_without_uv_it_says_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setattr(making.shutil, "which", lambda name: None)
-    with pytest.raises(SetupError, match="A bundle is made with uv: run `pip install uv`."):
+    with pytest.raises(SetupError, match="Making a bundle needs uv: run `pip install uv`."):
         make_bundle(tmp_path / "b")
 
 
@@ -243,7 +243,7 @@ def test_a_download_that_fails_is_one_sentence_and_what_was_said(tmp_path):
     with pytest.raises(SetupError) as caught:
         making._run(command, "the wheels for windows")
     assert str(caught.value) == (
-        "The bundle is not made: the wheels for windows could not be had. Is there a network?\n2\n3\n4"
+        "The bundle was not made: could not get the wheels for windows. Is there a network?\n2\n3\n4"
     )
 
 
@@ -252,7 +252,7 @@ def test_the_command_offers_the_systems_there_are(downloads, tmp_path):
     result = CliRunner().invoke(main, ["bundle", str(tmp_path / "b"), "--for", "linux", "--python", "3.12"])
     assert (result.exit_code, result.stdout.splitlines()[1]) == (
         0,
-        "What linux with Python 3.12 needs is being downloaded.",
+        "Downloading what linux with Python 3.12 needs.",
     )
     assert CliRunner().invoke(main, ["bundle", str(tmp_path / "b"), "--for", "toaster"]).exit_code == 2
 

@@ -168,7 +168,7 @@ def test_every_question_of_the_course_stands_in_a_section():
 def test_what_comes_before_the_section_is_run_quietly(small, shell, capsys):
     said = jump_to(4, lesson=1)
     assert said == (
-        "Ran 3 code cells of lesson 01 without showing what they print: all before section 4, “Fourth”. Questions and "
+        "Ran 3 code cells of lesson 01 without showing their output: all before section 4, “Fourth”. Questions and "
         "live cells were left out. New names: started, first, later, second. Go on at that heading."
     )
     assert (shell.user_ns["first"], shell.user_ns["second"]) == (1, 2)
@@ -182,7 +182,7 @@ def test_it_works_twice(small, shell):
     jump_to(4, lesson=1)
     shell.user_ns["first"] = "changed"
     assert "New names: fourth." in jump_to(5, lesson=1)
-    assert "All names were there before." in jump_to(5, lesson=1)
+    assert "No name is new." in jump_to(5, lesson=1)
     assert (shell.user_ns["first"], shell.user_ns["fourth"]) == (1, 3)
 
 
@@ -422,7 +422,7 @@ def test_in_a_real_kernel_with_cells_that_await():
         "from course_kit import jump_to", "jump_to(6)", "jump_to(6)", *after, name="notebooks/05_x.ipynb"
     )
     assert "all before section 6, “When is it safe?”" in shown[1]
-    assert "All names were there before." in shown[2]
+    assert "No name is new." in shown[2]
 
 
 def test_an_error_of_the_kit_shows_no_stack_trace():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -14,7 +15,6 @@ import course_kit
 from course_kit import building, doctor, lab
 from course_kit.classroom import progress
 from course_kit.cli import main
-from course_kit.doctor import Check, Diagnosis
 from course_kit.errors import SetupError
 
 
@@ -98,11 +98,22 @@ def test_lab_passes_its_options_on(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("ok", "code"), [(True, 0), (False, 1)])
-def test_doctor_prints_the_table_and_returns_its_verdict(monkeypatch, ok, code):
-    found = Diagnosis((Check("Python", ok, "3.12.1", "" if ok else "Install another"),))
-    monkeypatch.setattr(doctor, "diagnose", lambda: found)
+def test_doctor_prints_each_check_as_it_is_made_and_returns_the_verdict(monkeypatch, ok, code):
+    def look() -> str:
+        printed.append(list(lines))
+        if not ok:
+            raise doctor.Ill("it is broken", "Install another")
+        return "3.12.1"
+
+    lines, printed, echo = [], [], click.echo
+    monkeypatch.setattr(click, "echo", lambda line: (lines.append(line), echo(line)))
+    monkeypatch.setattr(doctor, "CHECKS", {"first": lambda: "there", "Python": look})
+    monkeypatch.setattr(doctor, "NOTES", {})
     result = course("doctor")
-    assert (result.exit_code, result.output) == (code, found.table() + "\n")
+    assert printed == [["ok     first   there"]]
+    told = "ok     Python  3.12.1" if ok else "WRONG  Python  it is broken\n               → Install another"
+    verdict = "All 2 checks passed." if ok else "1 of 2 checks failed."
+    assert (result.exit_code, result.output) == (code, f"ok     first   there\n{told}\n\n{verdict}\n")
 
 
 def test_progress_shows_each_lesson_and_reset_keeps_a_backup(workspace, monkeypatch):
@@ -120,21 +131,21 @@ def test_progress_shows_each_lesson_and_reset_keeps_a_backup(workspace, monkeypa
     result = course("progress", "reset")
     [backup] = workspace.glob("progress-backup-*.sqlite3")
     assert result.output == (
-        f"Progress begins anew. What was there is kept in {backup}; `course progress restore` brings it back.\n"
+        f"Progress starts over. The old progress is kept in {backup}; `course progress restore` brings it back.\n"
     )
     assert re.search(rf"^  01  {title} +\d+ +0 of 2 +0 of 1$", course("progress").output, re.MULTILINE)
-    assert course("progress", "reset").output == "There was nothing to forget.\n"
+    assert course("progress", "reset").output == "There was nothing to erase.\n"
 
 
 def test_progress_restore_says_what_it_took_and_what_it_kept(workspace):
     progress.record_answer("01.1", ["a"], True)
     course("progress", "reset")
     [backup] = workspace.glob("progress-backup-*.sqlite3")
-    assert course("progress", "restore").output == f"Progress is again what {backup.name} holds.\n"
+    assert course("progress", "restore").output == f"Progress is restored from {backup.name}.\n"
     assert progress.last_answer("01.1").right
     result = course("progress", "restore", str(backup))
     [kept] = set(workspace.glob("progress-backup-*.sqlite3")) - {backup}
-    assert result.output.splitlines()[1] == f"What was there until now is kept in {kept}."
+    assert result.output.splitlines()[1] == f"The progress before that is kept in {kept}."
     missing = course("progress", "restore", "nothing.sqlite3")
     assert (missing.exit_code, missing.stderr.count("\n")) == (1, 1)
 

@@ -292,7 +292,7 @@ def test_strict_says_what_is_refused_and_what_would_be_done(tmp_path):
         "            Take it out, check it yourself.\n"
         "  moved     #/properties/amount_cents: minimum → its description\n"
         "  moved     #/properties/note: maxLength → its description\n"
-        "  After `to_strict` it is accepted; judge inputs with the original schema all the same.\n"
+        "  After `to_strict` it is accepted; still check inputs with the original schema.\n"
         "All strict in one request: 1 of 20 tools, 1 of 24 optional inputs, 0 of 16 unions.\n"
     )
 

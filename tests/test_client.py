@@ -240,7 +240,7 @@ def test_a_compressed_stream_is_counted(api):
 
 def test_a_request_over_the_cap_is_not_sent(api):
     client = connect(cap_tokens=500)
-    with pytest.raises(LiveNotAllowed, match="of the live cap of 500 tokens only 500 are left: lower max_tokens"):
+    with pytest.raises(LiveNotAllowed, match="but only 500 of the live cap of 500 are left: lower max_tokens"):
         client.messages.create(**{**ASK, "max_tokens": 501})
     assert (api.seen, tokens_used()) == ([], 0)
     assert client.messages.create(**ASK).content[0].text == "Good day."

@@ -1,4 +1,4 @@
-"""The page to keep: numbers from the progress file and nothing else, said plainly to be no certificate."""
+"""The page to keep: numbers from the progress file and nothing else, said plainly not to be a certificate."""
 
 import re
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def test_a_lesson_that_is_not_done_says_what_is_open(workspace):
     assert repr(shown).startswith(
         "Lesson 01, The request round trip: not done yet\n\n01 · The request round trip: still "
     )
-    assert "can" not in shown.as_html().replace("no certificate", "").split("Still open")[0]
+    assert "can" not in shown.as_html().replace("not a certificate", "").split("Still open")[0]
 
 
 def test_a_lesson_that_is_done_in_numbers(workspace, clock):
@@ -56,7 +56,7 @@ def test_a_lesson_that_is_done_in_numbers(workspace, clock):
         "Lesson 00, Start here: done",
         "",
         "00 · Start here",
-        f"  {questions} of {questions} questions answered right, {questions - 1} of them at the first answer",
+        f"  {questions} of {questions} questions answered right, {questions - 1} of them at once",
         f"  {exercises} of {exercises} exercises passed, with {exercises + 1} runs of their checks and 1 hint",
         "  worked on 2026-09-01 to 2026-09-04",
     ]
@@ -119,5 +119,7 @@ def test_writing_never_overwrites_another_page(workspace, clock):
 
 
 def test_an_unknown_lesson_names_those_there_are(workspace):
-    with pytest.raises(CourseKitError, match="^There is no lesson '77' with something to do in it: choose from 00, 01"):
+    with pytest.raises(
+        CourseKitError, match="^There is no lesson '77' with questions or exercises: choose from 00, 01"
+    ):
         completion_page("77")

@@ -73,7 +73,7 @@ def test_packages_missing_or_out_of_range(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: wanted)
     pandas = importlib.metadata.version("pandas")
     assert failing("packages") == (
-        f'pandas is {pandas}, needed is >=99; no-such-package is missing. Run `pip install -U "course-kit[lab]"`.'
+        f'pandas is {pandas}; >=99 is needed; no-such-package is missing. Run `pip install "course-kit[lab]"`.'
     )
 
 
@@ -140,7 +140,7 @@ def test_a_blocked_loopback(monkeypatch):
 
 def test_a_console_without_the_letters(monkeypatch, tmp_path):
     with open(tmp_path / "out", "w", encoding="cp1252") as console, contextlib.redirect_stdout(console):
-        assert failing("text") == "this console writes cp1252, which lacks letters of the course. Set PYTHONUTF8=1."
+        assert failing("text") == "this console writes cp1252, which cannot show all of the course. Set PYTHONUTF8=1."
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_console_without_the_letters(monkeypatch, tmp_path):
         pytest.param({}, "off: everything runs on the mock", id="off"),
         pytest.param(
             {"ANTHROPIC_API_KEY": "secret-key"},
-            "off: everything runs on the mock, the key that is set is not used",
+            "off: everything runs on the mock; your key is not used",
             id="a_key_alone_never_spends",
         ),
         pytest.param(
@@ -170,7 +170,7 @@ def test_live_without_a_key(monkeypatch):
     monkeypatch.setenv("COURSE_LIVE", "1")
     assert (
         failing("live")
-        == "COURSE_LIVE is on and there is no key. Set ANTHROPIC_API_KEY, or remove COURSE_LIVE to use the mock."
+        == "COURSE_LIVE is on, but there is no key. Set ANTHROPIC_API_KEY, or unset COURSE_LIVE to use the mock."
     )
 
 
@@ -180,14 +180,14 @@ def test_a_check_that_breaks_is_a_finding(monkeypatch):
 
     monkeypatch.setattr(doctor, "CHECKS", {"broken": broken})
     [check, _] = diagnose().checks
-    assert check == Check("broken", False, "ZeroDivisionError: oh", 'Install again: `pip install -U "course-kit[lab]"`')
+    assert check == Check("broken", False, "ZeroDivisionError: oh", 'Install again: `pip install "course-kit[lab]"`')
 
 
 def test_no_browser_fails_nothing(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(doctor, "CHECKS", {})
     [check] = diagnose().checks
-    assert (check.ok, check.seen) == (None, "no Chromium or Chrome found; only the browser tests want one")
+    assert (check.ok, check.seen) == (None, "no Chromium or Chrome found; only the browser tests need one")
 
 
 def test_the_workspace_may_be_named(tmp_path, monkeypatch):

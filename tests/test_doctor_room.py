@@ -19,7 +19,7 @@ WELL = Diagnosis((Check("Python", True, "3.12.1"), Check("browser", None, "none"
 ILL = Diagnosis(
     (
         Check("Python", True, "3.12.1"),
-        Check("packages", False, "pandas is missing", 'Run `pip install -U "course-kit[lab]"`'),
+        Check("packages", False, "pandas is missing", 'Run `pip install "course-kit[lab]"`'),
         Check("disk space", False, "only 12 MB are free", "Free at least 300 MB there"),
     )
 )
@@ -92,18 +92,18 @@ def test_the_report_of_a_room(tmp_path):
         [
             "WRONG  bo                        Linux x86_64, Python 3.12.1",
             "         packages: pandas is missing",
-            '         → Run `pip install -U "course-kit[lab]"`',
+            '         → Run `pip install "course-kit[lab]"`',
             "         disk space: only 12 MB are free",
             "         → Free at least 300 MB there",
             "WRONG  fox                       Linux x86_64, Python 3.12.1",
             "         packages: pandas is missing",
-            '         → Run `pip install -U "course-kit[lab]"`',
+            '         → Run `pip install "course-kit[lab]"`',
             "         disk space: only 12 MB are free",
             "         → Free at least 300 MB there",
             "UNREAD letter.json               cannot be read: ask for it again",
             "ok     heron                     Linux x86_64, Python 3.12.1",
             "",
-            '1 of 3 machines are ready. What helps most, 2 machines: Run `pip install -U "course-kit[lab]"`.',
+            '1 of 3 machines are ready. The most common fix, for 2 machines: Run `pip install "course-kit[lab]"`.',
         ]
     )
 
@@ -157,7 +157,7 @@ def test_many_files_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(doctor_room, "MOST_FILES", 2)
     for name in ("a", "b", "c"):
         put(tmp_path, name)
-    assert read_room(tmp_path).unread == (("1 files more", "only 2 are read at a time"),)
+    assert read_room(tmp_path).unread == (("1 more files", "only 2 are read at a time"),)
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path):
@@ -172,18 +172,18 @@ def test_an_empty_folder_says_what_to_do(tmp_path):
 
 @pytest.mark.parametrize(("found", "code"), [(WELL, 0), (ILL, 1)])
 def test_the_two_commands(monkeypatch, tmp_path, found, code):
-    monkeypatch.setattr(doctor, "diagnose", lambda: found)
+    monkeypatch.setattr(doctor, "diagnose", lambda on_check: found)
     monkeypatch.chdir(tmp_path)
     written = course("doctor", "--json", "--nickname", "heron")
     assert written.exit_code == code
-    assert written.output.startswith(found.table())
+    assert found.sentence() in written.output
     assert "Send doctor-heron.json to your instructor" in written.output
     report = course("doctor", "--room", str(tmp_path))
     assert (report.exit_code, report.output) == (code, read_room(tmp_path).table() + "\n")
 
 
 def test_without_the_option_no_file_is_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(doctor, "diagnose", lambda: WELL)
+    monkeypatch.setattr(doctor, "diagnose", lambda on_check: WELL)
     monkeypatch.chdir(tmp_path)
     course("doctor")
     assert list(tmp_path.glob("*.json")) == []

@@ -75,7 +75,7 @@ def test_field_and_hint_mend_both_faults_in_one_more_call():
     told = story(CUP, TEXTS["field and hint"])
     assert told.accepted == {"order_id": "ORD-20260917", "amount": 1999, "reason": "damaged"}
     assert [answer for _, answer in told.calls][1:] == ["done"]
-    assert told.why == "refund_order failed; mended what the error names: amount, reason"
+    assert told.why == "refund_order failed; corrected what the error names: amount, reason"
     assert repr(told).split("\n")[-1] == "  ✓ done (simulated), calls: 2"
 
 
@@ -134,7 +134,7 @@ def test_every_voice_has_the_four_kinds_and_a_hint_for_each_path(voice):
 
 
 def test_seeds_agree_after_an_error():
-    rows = recover(TEXTS["field and hint"], REQUESTS[:4], seeds=4, first_seed=50).rows
+    rows = recover(TEXTS["field and hint"], REQUESTS[:4], seeds=4).rows
     assert [share for _, share, _ in rows] == [1, 1, 0, 1]
 
 
@@ -142,14 +142,16 @@ def test_each_request_is_told_with_each_seed(monkeypatch):
     asked = []
     made = Story("", (("call", "done"),), {}, "")
     monkeypatch.setattr(module, "story", lambda said, write, seed, **options: asked.append((said, seed)) or made)
-    assert recover(TEXTS["failed"], ["a", "b"], seeds=2, first_seed=7).rows == (("a", 1, 1), ("b", 1, 1))
-    assert asked == [("a", 7), ("a", 8), ("b", 7), ("b", 8)]
+    assert recover(TEXTS["failed"], ["a", "b"], seeds=2).rows == (("a", 1, 1), ("b", 1, 1))
+    assert asked == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
 
 
 def test_a_recovery_weighs_requests_alike_and_says_it_is_simulated():
     found = Recovery((("a", 1.0, 2.0), ("b", 0.0, 3.0)), seeds=4)
     assert (found.share, found.calls) == (0.5, 2.5)
     assert repr(found) == " 50% put right, 2.5 calls a request (simulated; 2 requests, 4 seeds)"
+    one = Recovery((("a", 1.0, 2.0),), seeds=1)
+    assert repr(one) == "100% put right, 2.0 calls a request (simulated; 1 request, 1 seed)"
 
 
 def test_nothing_to_measure_is_said():

@@ -310,11 +310,11 @@ def test_what_is_missing_is_said_with_its_cure(monkeypatch):
     monkeypatch.setattr(starting.shutil, "which", lambda name: None)
     said = missing()
     if os.name == "nt":
-        assert said == ["JupyterHub does not run on Windows: use WSL there, or a machine with Linux or macOS."]
+        assert said == ["JupyterHub does not run on Windows: use WSL, or a Linux or macOS machine."]
     else:
         assert [sentence.split(":")[0] for sentence in said] == [
             "JupyterHub is missing",
-            "Node.js is missing, which the hub's proxy runs on",
+            "Node.js, which the hub's proxy runs on, is missing",
             "The hub's proxy is missing",
         ]
 

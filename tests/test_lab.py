@@ -91,7 +91,7 @@ def test_a_new_version_replaces_what_was_only_run(course):
     outputs = [{"output_type": "stream", "name": "stdout", "text": "ran"}]
     course.write(course.lesson, ["shipped", " 1"], outputs=outputs)
     course.ship(lesson="shipped 2")
-    assert course.sync() == [f"{course.lesson} has a new version, and yours was unchanged: it is the new one now."]
+    assert course.sync() == [f"{course.lesson} was updated to its new version: you had not changed it."]
     assert course.read()[course.lesson] == ["shipped 2"]
 
 
@@ -108,8 +108,7 @@ def test_both_sides_changed_keeps_the_learners_and_puts_the_new_one_beside(cours
     course.write(course.exercise, "mine")
     course.ship(exercise="shipped 2")
     assert course.sync() == [
-        f"{course.exercise} has a new version: yours is kept as it is, the new one lies beside it as "
-        "00_start_here.new.ipynb."
+        f"{course.exercise} has a new version: yours is kept, and the new one is beside it as 00_start_here.new.ipynb."
     ]
     expected = {
         course.exercise: ["mine"],
@@ -187,7 +186,7 @@ def test_a_new_lesson_with_the_name_of_a_file_of_the_learners_does_not_replace_i
     course.write("notebooks/01_later.ipynb", "mine")
     (course.shipped / "notebooks" / "01_later.ipynb").write_text(notebook("shipped"), encoding="utf-8")
     [sentence] = course.sync()
-    assert sentence.endswith("the new one lies beside it as 01_later.new.ipynb.")
+    assert sentence.endswith("the new one is beside it as 01_later.new.ipynb.")
     assert course.read()["notebooks/01_later.ipynb"] == ["mine"]
 
 
@@ -320,7 +319,7 @@ def test_missing_jupyterlab_says_how_to_install_it(course, monkeypatch):
 def test_a_taken_port_is_one_sentence(course):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with pytest.raises(SetupError, match=f"Port {port} cannot be used"):
+        with pytest.raises(SetupError, match=f"Port {port} is taken or not allowed"):
             lab.start(course.mine, course.shipped, port=port)
 
 

@@ -81,7 +81,7 @@ def test_a_profile_and_settings_are_passed_on():
 
 @pytest.mark.parametrize(
     ("requests", "sentence"),
-    [([("Hello", "nobody")], "there is no such tool: parcels, cancelling"), ([], "nothing to measure")],
+    [([("Hello", "nobody")], "which is not among the tools: parcels, cancelling"), ([], "nothing to measure")],
 )
 def test_what_cannot_be_measured_is_said(requests, sentence):
     with pytest.raises(ValueError, match=sentence):

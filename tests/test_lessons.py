@@ -94,9 +94,9 @@ def test_the_map_of_the_course_follows_the_progress_file():
     shown = lesson_map()
     assert shown.next[0].number == "01" and shown.rows[0][1].done
     assert shown.sentences[0].startswith("No question is due again before ")
-    assert shown.sentences[1] == "1 lesson is done: completion_page() makes a page of it that you can keep."
+    assert shown.sentences[1] == "1 lesson is done: completion_page() makes a page of it to keep."
     assert lesson_map(terminal=True).sentences[1] == (
-        "1 lesson is done: course progress page makes a page of it that you can keep."
+        "1 lesson is done: course progress page makes a page of it to keep."
     )
 
 
@@ -104,7 +104,7 @@ def test_all_done_says_so(monkeypatch):
     monkeypatch.setattr(module, "rows", lambda: [row("00", 2), row("01", 2)])
     shown = lesson_map()
     assert shown.next is None
-    assert shown.sentences[1] == "All lessons are done: completion_page() makes a page of it that you can keep."
+    assert shown.sentences[1] == "All lessons are done: completion_page() makes a page of it to keep."
     assert "Next" not in repr(shown) + shown.as_html()
 
 

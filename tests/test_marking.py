@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from marking_room import ADD, CHECKS, IMPORT, SHORT, WHO, WRONG_ADD, answers, ha
 from course_kit.classroom.marking import grading  # noqa: E402
 from course_kit.classroom.marking.grading import Grades, grade  # noqa: E402
 from course_kit.classroom.marking.isolation import isolation, limits_alone  # noqa: E402
-from course_kit.classroom.marking.pages import as_text, write_files  # noqa: E402
+from course_kit.classroom.marking.pages import as_text, time_told, write_files  # noqa: E402
 from course_kit.classroom.marking.running import Limits  # noqa: E402
 from course_kit.cli import main  # noqa: E402
 from course_kit.errors import CourseKitError  # noqa: E402
@@ -68,7 +69,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Grades]:
         ("Ada Åberg", [("passed", "All 4 cases hold."), ("passed", "All 4 cases hold.")]),
         ("Bo", [("not yet", "`add(2, 3)` should return 5; it returned -1."), ("not yet", "Who booked the refund?")]),
         ("Cy", [("not yet", "`add` returned None: is a `return` missing?"), ("passed", "")]),
-        ("Dee", [("not yet", "cell 2 raised SyntaxError: expected ':'"), ("passed", "")]),
+        ("Dee", [("not yet", "cell 2 raised SyntaxError: expected ':' (line 1)."), ("passed", "")]),
         ("Ed", [("passed", ""), ("not attempted", "name 'chose_the_tool' is not defined")]),
         ("Flo", [("passed", ""), ("not attempted", "")]),
         ("Gus", [("passed", ""), ("passed", "")]),
@@ -87,7 +88,10 @@ def test_each_answer_gets_its_sentence(room, learner, expected):
 
 def test_what_cannot_be_read_is_one_sentence(room):
     assert {row.learner: row.problems for row in room[1].rows if row.problems} == {
-        "Hal": ["00_start_here.ipynb cannot be read as a notebook: it is damaged or was not saved completely."],
+        "Hal": [
+            "00_start_here.ipynb cannot be read as a notebook: it is damaged or was not saved completely; "
+            "ask for it again."
+        ],
         "Ida": ["There is no notebook in this submission."],
     }
 
@@ -97,13 +101,23 @@ def test_mistakes_are_counted(room):
     assert dict(first.statuses) == {"passed": 5, "not yet": 5, "no notebook": 2}
     assert first.mistakes[0] == (2, "`add(2, 3)` should return 5; it returned -1.")
     assert second.mistakes == (
-        (1, "Who booked the refund? Not the model. The model has no way to the database. Who has?"),
+        (1, "Who booked the refund? Not the model. The model cannot reach the database. Who can?"),
     )
 
 
 def test_the_table_and_the_sheet(room, tmp_path):
     text = as_text(room[1])
-    assert text.splitlines()[1].split() == ["=Jo", "<b>", "1", "of", "2", "1", "0", f"{room[1].rows[0].seconds:.1f}"]
+    assert text.splitlines()[1].split() == [
+        "=Jo",
+        "<b>",
+        "1",
+        "of",
+        "2",
+        "1",
+        "0",
+        "0",
+        f"{room[1].rows[0].seconds:.1f}",
+    ]
     assert "0.1            5        5  2 × `add(2, 3)` should return 5; it returned -1." in text
     sheet, _ = write_files(room[1], tmp_path)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
@@ -131,12 +145,29 @@ def test_the_page_stands_alone_and_is_labelled(room, tmp_path):
     text = file.read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
-    assert page.tags.count("table") == page.tags.count("caption") == 2 + len(room[1].rows)
+    assert (
+        page.tags.count("table") == page.tags.count("caption") == 2 + len(room[1].rows) - 2
+    )  # Hal's and Ida's are empty
     assert page.scopes == page.tags.count("th") > 20
     assert all(link.startswith("#learner-") for link in page.links) and "script" not in page.tags
     assert "://" not in text and '<html lang="en">' in text
     assert "=Jo &lt;b&gt;" in text and "<b>" not in text
+    assert text.index("There is no notebook in this submission.") < text.index("Exercises and mistakes")
+    assert text.count("<p>No notebook was handed in for: 00.</p>") == 2
     assert "<code>add(2, 3)</code> should return 5; it returned -1." in text
+
+
+def test_every_row_of_the_table_adds_up_and_stands_under_its_heading(room):
+    wide = grading.Row("李小龙", {"0.1": grading.NO_NOTEBOOK, "0.2": grading.AS_GIVEN}, seconds=3.0)
+    lines = as_text(replace(room[1], rows=[wide, *room[1].rows])).splitlines()
+    assert lines[0] == "learner    passed   not yet  not attempted  no notebook  seconds"
+    assert lines[1] == "李小龙     0 of 2         0              1            1      3.0"
+
+
+def test_a_submission_without_a_notebook_took_no_time(room):
+    marked = sorted(row.seconds for row in room[1].rows if row.seconds)
+    assert len(marked) == len(room[1].rows) - 2
+    assert f"a submission took {marked[len(marked) // 2]:.1f} s (median)" in time_told(room[1])
 
 
 def test_a_second_run_marks_nothing_and_writes_the_same(room, tmp_path, monkeypatch):
@@ -220,7 +251,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(tmp_path):
     os.kill(process.pid, signal.SIGINT)
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 130
-    assert "Stopped. What is marked is kept: the same command goes on from there." in said
+    assert "Stopped. The marks so far are kept: run the same command again to continue." in said
     assert "Traceback" not in said
     assert len(kept.read_text(encoding="utf-8").splitlines()) == 1
     psutil.wait_procs(children, timeout=5)
@@ -246,7 +277,7 @@ def test_without_namespaces_limits_remain(tmp_path):
         grades = grade(tmp_path / "in", tmp_path / "out", seed=1, limits=SHORT, jobs=2, walls=WALLS, say=said.append)
     finally:
         del os.environ["ANTHROPIC_API_KEY"]
-    assert said[1].startswith("Namespaces are not used: this test does without. Each notebook runs in a process of its")
+    assert said[1].startswith("Namespaces are not used: this test does without. Each notebook runs in its own process")
     statuses = {row.learner: [one.status for one in row.verdicts.values()] for row in grades.rows}
     assert statuses == {"Ada": ["passed"] * 2, "Bo": ["not yet", "passed"], "Cy": ["passed"] * 2, "Dee": ["passed"] * 2,
                         "Ed": ["passed"] * 2}  # fmt: skip
@@ -266,7 +297,7 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(main, ["grade", str(tmp_path / "in"), "--seed", "4", "--lesson", "0"])
     assert result.exit_code == 0, result.output
     assert result.output.startswith("Seed 4: `--seed 4` gives the same marks again.\n" + isolation().sentence)
-    assert re.search(r"^Ada      2 of 2         0              0 +\d", result.output, re.MULTILINE)
+    assert re.search(r"^Ada      2 of 2         0              0            0 +\d", result.output, re.MULTILINE)
     assert "Question 01.1: 0 of 1 right at first; 1 × " in result.output
     assert (
         "Ada: notes.txt, line 1, holds an Anthropic key, sk-ant-… (37 characters). Tell them to revoke it."
@@ -276,6 +307,9 @@ def test_the_command(tmp_path):
     assert re.search(r"1 submissions, 1 notebooks marked now, in [\d.]+ s; a submission took [\d.]+ s", result.output)
     page = (tmp_path / "in-marks" / "marks.html").read_text(encoding="utf-8")
     assert "sk-ant-… (37 characters)" in page and "bbbb" not in page
+    assert page.index("Keys that were handed in") < page.index("Exercises and mistakes")
+    sheet = (tmp_path / "in-marks" / "marks.csv").read_text(encoding="utf-8-sig")
+    assert "notes.txt holds an Anthropic key, to be revoked." in sheet and "bbbb" not in sheet
 
 
 def test_an_empty_folder_and_marks_among_submissions_are_refused(tmp_path):

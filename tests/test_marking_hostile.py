@@ -206,7 +206,7 @@ HOSTILE = {
         (NOT_YET, "Your code raised TypeError: 'int' object is not callable"),
         (NOT_YET, 'Answer "model", "program" or "user"; you wrote 5.'),
     ),
-    "forged reports": (answers(FORGED, add=WRONG_ADD), (NOT_YET, "should return"), (NOT_YET, "Nothing came of it")),
+    "forged reports": (answers(FORGED, add=WRONG_ADD), (NOT_YET, "should return"), (NOT_YET, "There is no result")),
     "a flood of reports": (answers(FLOOD), PASSED, PASSED),
     "full disks": (answers(DISK), PASSED, PASSED),
     "environment": (answers(ENVIRONMENT, add=ONLY_IF), PASSED, PASSED),

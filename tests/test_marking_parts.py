@@ -249,7 +249,7 @@ def test_a_folder_as_a_learning_platform_packs_it(tmp_path):
             {"06": ("6",)},
             [
                 "05.ipynb cannot be read as a notebook: it has no cells (or a format from before 2015).",
-                "holiday.ipynb belongs to no lesson: its name has none, and it checks no exercise.",
+                "holiday.ipynb matches no lesson: neither its name nor its checks name one.",
             ],
         ),
         "Dee": ({}, ["Dee.zip is an archive: unpack it, then mark again."]),
@@ -268,6 +268,17 @@ def test_of_two_notebooks_the_newer_counts(tmp_path):
     ]
 
 
+def test_a_class_in_one_folder_is_told_apart_from_two_attempts(tmp_path):
+    put(tmp_path / "class A" / "Ada" / "01_round_trip.ipynb", notebook("hers"))
+    put(tmp_path / "class A" / "Bo" / "01_round_trip.ipynb", notebook("his"))
+    os.utime(tmp_path / "class A" / "Ada" / "01_round_trip.ipynb", (1, 1))
+    [one] = read_submissions(tmp_path)
+    assert one.problems == [
+        "There are two notebooks for lesson 01; the newer, Bo/01_round_trip.ipynb, is marked, and "
+        "Ada/01_round_trip.ipynb is not. If their folders are learners, mark the folder class A by itself."
+    ]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="links need rights on Windows")
 def test_a_link_is_not_followed(tmp_path):
     put(tmp_path / "secret" / "01_round_trip.ipynb", notebook("1"))
@@ -281,7 +292,7 @@ def test_a_link_is_not_followed(tmp_path):
 
 
 def test_no_folder_is_one_sentence(tmp_path):
-    with pytest.raises(CourseKitError, match="is no folder: name the one that holds the submissions"):
+    with pytest.raises(CourseKitError, match="is not a folder: name the one that holds the submissions"):
         read_submissions(tmp_path / "missing")
 
 

@@ -10,6 +10,7 @@ import IPython
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_hex
+from matplotlib.patches import ConnectionPatch, FancyBboxPatch
 
 from course_kit.classroom import plots
 from course_kit.classroom.plots import conversations, drawing, plot_cumulative_tokens, plot_messages, png, show
@@ -36,44 +37,67 @@ def displayed(monkeypatch):
     return outputs
 
 
-def bars(ax):
-    """Each piece as (request, where it begins, kind by hatch)."""
-    kinds = {hatch: kind for kind, (_, hatch) in conversations.KINDS.items()}
-    return [(round(p.get_x() + p.get_width() / 2), p.get_y(), kinds[p.get_hatch() or ""]) for p in ax.patches]
+def boxes(ax):
+    return [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
+
+
+def blocks(ax):
+    """Each block as (column, words in it, whether it is paler), from top to bottom."""
+    words = [(round(t.get_position()[0]), t.get_position()[1], t.get_text()) for t in ax.texts]
+    found = []
+    for box in boxes(ax):
+        x, y = box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
+        inside = [text for column, at, text in words if column == round(x) and abs(at - y) < 0.4]
+        found.append((round(x), " / ".join(inside), box.get_linewidth() < 1))
+    return found
 
 
 def test_messages_grow_request_by_request():
     ax = plot_messages({"request 1": FIRST, "request 2": SECOND})
-    assert bars(ax) == [
-        (1, 0, "user text"),
-        (2, 0, "user text"),
-        (2, 1, "assistant text"),
-        (2, 2, "tool_use"),
-        (2, 3, "tool_result"),
+    assert blocks(ax) == [
+        (0, "user · text / hello", False),
+        (1, "user · text / hello", True),
+        (1, "assistant · text / let me see", False),
+        (1, "assistant · tool_use / t", False),
+        (1, "user · tool_result / x", False),
     ]
-    assert {to_hex(p.get_facecolor()).upper() for p in ax.patches} == {
-        conversations.KINDS[k][0] for k in list(conversations.KINDS)[:4]
-    }
-    assert [label.get_text() for label in ax.get_legend().get_texts()] == list(conversations.KINDS)[:4]
-    assert (ax.get_title(), ax.get_ylabel()) == ("The messages list as it grows", "content blocks")
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["request 1", "request 2"]
+    assert ax.get_title() == "Every request carries the whole list again"
+    assert [t.get_text() for t in ax.texts if t.get_fontweight() == "bold" and t.get_position()[1] < 0] == [
+        "request 1",
+        "request 2",
+    ]
     assert ax.description == (
-        "A bar for each state of the messages list, block by block. request 1: 1 (user text). "
+        "The messages list in each request, block by block; what was sent before is paler, and a line with the id ties "
+        "each call to its result. request 1: 1 (user text). "
         "request 2: 4 (user text, assistant text, tool_use, tool_result)."
     )
-    ends = sorted({segment[0][1] for lines in ax.collections for segment in lines.get_segments()})
-    assert ends == [1, 3, 4]  # a line where each message ends
 
 
-def test_other_blocks_have_a_kind_too():
-    ax = plot_messages(
-        {"one": [assistant([{"type": "thinking", "thinking": ""}, {"type": "server_tool_use", "id": "s"}])]}
-    )
-    assert bars(ax) == [(1, 0, "other"), (1, 1, "tool_use")]
+def test_a_line_with_the_id_ties_each_call_to_its_result_and_nothing_else():
+    calls = assistant([tool_use("toolu_aaaa", "t"), tool_use("toolu_bbbb", "u")])
+    results = user([tool_result("toolu_bbbb", "x"), tool_result("toolu_aaaa", "y"), tool_result("toolu_cccc", "z")])
+    ax = plot_messages({"one": [calls, results]})
+    assert [t.get_text() for t in ax.texts if t.get_rotation()] == ["id …bbbb", "id …aaaa"]
+    centres = {words: box.get_y() + 0.44 for (_, words, _), box in zip(blocks(ax), boxes(ax), strict=True)}
+    ends = [(line.xy1[1], line.xy2[1]) for line in ax.patches if isinstance(line, ConnectionPatch)]
+    assert ends == [
+        pytest.approx((centres["assistant · tool_use / u"], centres["user · tool_result / x"])),
+        pytest.approx((centres["assistant · tool_use / t"], centres["user · tool_result / y"])),
+    ]
 
 
-def test_hatches_and_markers_differ_not_only_colours():
-    assert len({hatch for _, hatch in conversations.KINDS.values()}) == len(conversations.KINDS)
+def test_long_words_are_cut_and_other_blocks_have_a_kind_too():
+    odd = assistant([{"type": "thinking", "thinking": ""}, {"type": "server_tool_use", "id": "s"}])
+    ax = plot_messages({"one": [user([text("a line\nand another, too long to be shown")]), odd]})
+    assert [words for _, words, _ in blocks(ax)] == [
+        "user · text / a line and another, too…",
+        "assistant · thinking / thinking",
+        "assistant · server_tool_use / server_tool_use",
+    ]
+    assert to_hex(boxes(ax)[1].get_edgecolor()).upper() == conversations.KINDS["other"]
+
+
+def test_markers_differ_not_only_colours():
     assert len({marker for _, marker in drawing.LINES}) == len(drawing.LINES)
     ax = plot_cumulative_tokens({str(n): [1, 2] for n in range(7)})
     assert len({(line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 7
@@ -99,7 +123,7 @@ def test_given_axes_are_drawn_on_and_returned():
 
 
 def test_nothing_to_draw_is_no_error():
-    assert plot_messages({}).get_legend() is None
+    assert blocks(plot_messages({})) == []
     assert plot_cumulative_tokens({}).get_legend() is None
 
 
@@ -240,6 +264,7 @@ def test_recovery_has_a_point_for_each_text_in_both_panels():
     assert len({line.get_marker() for line in left.lines}) == 2
     assert [line.get_markerfacecolor() for line in left.lines] == [drawing.LINES[0][0], "white"]
     assert [label.get_text() for label in left.get_yticklabels()] == ["failed", "hint"]
+    assert figure.get_suptitle() == "What is an error text worth? (simulated)"
     assert not left.collections  # no interval: the seeds agree, chance has no part
     assert figure.description == (
         "Calls put right and calls made, simulated, by error text. "
@@ -268,12 +293,12 @@ def test_damage_has_a_square_with_its_sign_for_each_attack_and_guard():
     assert len({patch.get_facecolor() for patch in ax.patches}) == 4
     assert [label.get_text() for label in ax.get_xticklabels()] == ["T1", "T2", "O1"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["no guard", "gate"]
-    assert ax.get_xlabel() == "€ paid   ! token lost   ? person asked   · nothing"
+    assert ax.get_xlabel() == "attack\n€ paid   ! token lost   ? person asked   · nothing"
     assert ax.description == (
         "A map of 3 attacks against 2 guards, simulated by a model that has no rule for marks. "
         "no guard: paid 1, token lost 1, nothing 1. gate: token lost 1, person asked 1, nothing 1."
     )
-    assert ax.get_title() == "What came of each note (simulated: this model has no rule for marks)"
+    assert ax.get_title() == "What each note led to (simulated: this model has no rule for marks)"
 
 
 # Lesson 10: pass@k and pass^k, estimators, confusion, published curves, what a mean hides
@@ -286,7 +311,7 @@ def test_pass_k_shows_both_curves_with_bands_and_says_them():
     assert list(hat.get_ydata()) == pytest.approx([0.5, 0.388889, 0.333333, 0.333333], abs=1e-6)  # FR-28
     assert at.get_marker() != hat.get_marker()
     assert len(ax.collections) == 2 and {band.get_hatch() for band in ax.collections} == {"", "//"}
-    assert ax.description.startswith("Two lines over k with 95 % bands over 3 tasks. pass@k: k=1 0.50 (0.00 to 1.00)")
+    assert ax.description.startswith("Two lines over k with 95% bands over 3 tasks. pass@k: k=1 0.50 (0.00 to 1.00)")
     assert "pass^k: k=1 0.50 (0.00 to 1.00), k=2 0.39" in ax.description
 
 
@@ -398,6 +423,7 @@ def test_a_timeline_has_a_panel_for_each_run_and_a_bar_for_each_call():
     drawn = [[(p.get_x(), p.get_width(), p.get_hatch()) for p in ax.patches] for ax in (first, second)]
     assert drawn == [[(0.0, 1.0, ""), (1.0, 0.5, "//")], [(0.25, 0.75, "xx")]]
     assert [label.get_text() for label in first.get_yticklabels()] == ["read Oslo", "save"]
+    assert figure.get_suptitle() == "Which call ran when?"
     assert [ax.get_title(loc="left") for ax in (first, second)] == ["limit 1", "limit 5"]
     assert first.get_xlim() == second.get_xlim() and first.get_xlim()[0] == 0
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["read", "write", "failed"]
@@ -497,13 +523,16 @@ def test_cache_hits_by_what_changed():
     ax = plots.plot_cache({"nothing": (900, 100), "the order": (0, 1_000)})
     found = [(bar.get_x(), bar.get_width(), bar.get_hatch() or "") for bar in ax.patches]
     assert found == [(0, 900, ""), (0, 0, ""), (900, 100, "//"), (0, 1000, "//")]
-    assert [text.get_text() for text in ax.texts] == ["90% hit, costs 215", "0% hit, costs 1,250"]
+    assert [text.get_text() for text in ax.texts] == ["90% hit, costs 215 tokens", "0% hit, costs 1,250 tokens"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["nothing", "the order"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["read from the cache", "read anew, and kept"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "read from the cache",
+        "not cached before, now kept",
+    ]
     assert ax.description == (
         "Bars of the input tokens of the next turn, split into those read from the cache and those read anew, by what "
-        "changed; costs in tokens of the ordinary price. nothing: 900 read and 100 anew (90% hit), which costs 215. "
-        "the order: 0 read and 1,000 anew (0% hit), which costs 1,250."
+        "changed; what it costs is counted in tokens of the ordinary price. nothing: 900 read and 100 anew (90% hit), "
+        "which costs 215 tokens. the order: 0 read and 1,000 anew (0% hit), which costs 1,250 tokens."
     )
 
 

@@ -229,13 +229,6 @@ def test_reset_keeps_a_dated_backup_and_begins_anew(space):
     assert progress.last_answer("01.1").right
 
 
-def test_reset_without_a_backup_leaves_one_file(space):
-    progress.record_hint("1.1", 1)
-    assert progress.reset(backup=False) == space / "progress.sqlite3"
-    assert progress.hints_opened("1.1") == []
-    assert list(space.glob("progress-*")) == []
-
-
 # What the learner sees of it
 
 
@@ -311,9 +304,9 @@ def foreign_database(file: Path) -> None:
     ("make", "sentence"),
     [
         (lambda file: None, "There is no file .*: choose a progress-backup"),
-        (lambda file: file.write_bytes(b""), "is no progress file: choose a progress-backup"),
-        (lambda file: file.write_bytes(b"no database" * 500), "cannot be taken back .*: choose a progress-backup"),
-        (foreign_database, "cannot be taken back .*: choose a progress-backup"),
+        (lambda file: file.write_bytes(b""), "is not a progress file: choose a progress-backup"),
+        (lambda file: file.write_bytes(b"no database" * 500), "cannot be restored .*: choose a progress-backup"),
+        (foreign_database, "cannot be restored .*: choose a progress-backup"),
     ],
     ids=["missing", "empty", "no database", "another program's"],
 )
@@ -336,7 +329,7 @@ def test_restore_of_a_newer_versions_backup_is_refused(space):
 
 
 def test_restore_without_any_backup_is_one_sentence(space):
-    with pytest.raises(SetupError, match="^There is no backup in .*: name the file to take back.$"):
+    with pytest.raises(SetupError, match="^There is no backup in .*: name the file to restore.$"):
         progress.restore()
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from course_kit.classroom import side_by_side as module
+from course_kit.classroom.fields import status
 from course_kit.classroom.side_by_side import VIEWED, SideBySide, side_by_side
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 from course_kit.harness.tools import tool
@@ -158,7 +159,7 @@ def test_nothing_at_all():
 
 
 def test_an_unknown_shape_is_named(view):
-    with pytest.raises(ValueError, match="'mcp' is no shape to view"):
+    with pytest.raises(ValueError, match="'mcp' is not a shape to view"):
         side_by_side(TALK, shapes=["mcp"])
     with pytest.raises(ValueError, match="'gemeni' is not shown here"):
         view.step(1, "gemeni")
@@ -167,9 +168,9 @@ def test_an_unknown_shape_is_named(view):
 def test_the_widget_shows_two_shapes(view):
     pytest.importorskip("ipywidgets")
     view.number.value, view.left.value, view.right.value = 4, "anthropic", "openai_chat"
-    assert view.view.value == view.step(4, "anthropic", "openai_chat").as_html()
+    assert view.view.value == status(view.step(4, "anthropic", "openai_chat").as_html())
     view.right.value = "anthropic"
-    assert view.view.value == view.step(4, "anthropic").as_html()
+    assert view.view.value == status(view.step(4, "anthropic").as_html())
     for part in (view.number, view.left, view.right):
         assert part.tooltip and part.description
 

@@ -72,14 +72,14 @@ def test_an_impossible_place_says_what_to_set(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_WORKSPACE", str(tmp_path / "file" / "below"))
     with pytest.raises(SetupError) as caught:
         workspace()
-    said = f"The workspace {tmp_path / 'file' / 'below'} cannot be written: set COURSE_WORKSPACE to a folder that can."
+    said = f"The workspace {tmp_path / 'file' / 'below'} is not writable: set COURSE_WORKSPACE to a folder that is."
     assert str(caught.value) == said
 
 
 def test_a_read_only_place_says_the_same(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_WORKSPACE", str(tmp_path))
     monkeypatch.setattr(module.os, "access", lambda path, mode: False)  # root may write anywhere
-    with pytest.raises(SetupError, match="cannot be written: set COURSE_WORKSPACE"):
+    with pytest.raises(SetupError, match="is not writable: set COURSE_WORKSPACE"):
         workspace()
 
 

@@ -1,7 +1,7 @@
 """Install the course from this folder, without a network: `python install.py` or `python install.py FOLDER`.
 
-This file lies in the bundle beside `wheels/` and `bundle.json`. It uses nothing but Python's own library, and is so
-written that an old Python can read it, too, and say that it is too old.
+This file is in the bundle beside `wheels/` and `bundle.json`. It uses only Python's own library, and an old Python can
+read it, too, and say that it is too old.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FOLDER = "tool-calling-course"
 def main(arguments: list[str]) -> int:
     """Make a virtual environment in a folder and install the course in it; returns the exit code."""
     if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
-        return _stop("Use: python install.py [FOLDER]")
+        return _stop("Usage: python install.py [FOLDER]")
     with open(os.path.join(HERE, "bundle.json"), encoding="utf-8") as file:
         bundle = json.load(file)
     if sys.version_info < (3, 11):  # noqa: UP036
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))}
     settings["PIP_CONFIG_FILE"] = os.devnull
     if subprocess.call([*command, bundle["install"]], env=settings) != 0:
-        return _stop(f"It could not be installed; pip says above why. {_made_for(bundle)}")
+        return _stop(f"The installation failed; pip says why above. {_made_for(bundle)}")
     print(f"Done. Start the course with:\n\n    {os.path.join(scripts, 'course')} lab\n")
     return 0
 

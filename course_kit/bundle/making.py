@@ -27,7 +27,7 @@ __all__ = ["SYSTEMS", "System", "make_bundle", "this_system"]
 
 @dataclass(frozen=True)
 class System:
-    """A kind of machine: how uv calls it, and the tags of wheels that fit it."""
+    """A kind of machine: its name in uv, and the tags of wheels that fit it."""
 
     uv: str
     tags: tuple[str, ...]
@@ -46,19 +46,19 @@ SYSTEMS = {
     "macos-intel": System("x86_64-apple-darwin", ("macosx_14_0_x86_64", "macosx_14_0_universal2")),
     "windows": System("x86_64-pc-windows-msvc", ("win_amd64",)),
 }
-LETTER = """The course, to be installed with no network.
+LETTER = """Install the course without a network.
 
 1. Copy this whole folder to your machine.
 2. In a terminal, in this folder:
 
        python3 install.py        (Windows: py install.py)
 
-   It needs Python 3.11 or later, and makes the folder tool-calling-course where you are.
+   It needs Python 3.11 or later, and creates the folder tool-calling-course where you are.
    For another folder: python3 install.py FOLDER
 3. It prints how to start the course.
 
 This bundle is for: {made_for}.
-The notebooks beside this file are there to be read; `course lab` gives you copies of your own.
+The notebooks beside this file are for reading; `course lab` gives you your own copies.
 """
 
 
@@ -87,20 +87,20 @@ def make_bundle(
     if root is None:
         raise SetupError("A bundle is made in a clone of the course: get one, and run `course bundle` there.")
     if shutil.which("uv") is None:
-        raise SetupError("A bundle is made with uv: run `pip install uv`.")
+        raise SetupError("Making a bundle needs uv: run `pip install uv`.")
     folder = folder.absolute()
     if folder.exists() and any(folder.iterdir()) and not (folder / "bundle.json").is_file():
-        raise SetupError(f"{folder} holds something else: name a folder that is empty or not there yet.")
+        raise SetupError(f"{folder} holds other files: name an empty folder or a new one.")
     targets = [(one, version) for one in systems or [this_system()] for version in pythons or [_this_python()]]
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     wheels.mkdir(parents=True)
-    say("The course's own wheel is being built.")
+    say("Building the course's own wheel.")
     _run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), str(root)], "the course's wheel")
     (wheels / ".gitignore").unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         for system, version in targets:
-            say(f"What {system} with Python {version} needs is being downloaded.")
+            say(f"Downloading what {system} with Python {version} needs.")
             _download(root, wheels, Path(scratch), system, version)
     for part in ("notebooks", "exercises"):
         shutil.rmtree(folder / part, ignore_errors=True)
@@ -138,7 +138,7 @@ def _run(command: list[str], what: str) -> None:
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace")
     if ran.returncode != 0:
         said = "\n".join((ran.stderr or ran.stdout).strip().splitlines()[-3:])
-        raise SetupError(f"The bundle is not made: {what} could not be had. Is there a network?\n{said}")
+        raise SetupError(f"The bundle was not made: could not get {what}. Is there a network?\n{said}")
 
 
 def _this_python() -> str:

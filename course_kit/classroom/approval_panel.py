@@ -1,9 +1,9 @@
 """The approval panel: calls that wait for a person, with their true inputs, to allow, deny or edit.
 
 `approval_panel(store)` shows it; without a mouse, `.decide("toolu_01", allow())` does the same. After the last decision
-of a run, `resume(run_id)` takes the run up and its text is shown. What is decided, and that it counts once, is kept by
-`harness/store.py`; whether an edited input is legal is checked again by whoever resumes. The buttons are next door, in
-`approval_widget.py`.
+of a run, `resume(run_id)` resumes the run and its text is shown. What is decided, and that it counts once, is kept by
+`harness/store.py`; whether an edited input is legal is checked again when the run is resumed. The buttons are next
+door, in `approval_widget.py`.
 """
 
 import html
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import PRE
+from course_kit.classroom.shown import Shown
 from course_kit.classroom.visible import json_html, visible, visible_json
 from course_kit.errors import CourseKitError
 from course_kit.harness.decisions import Decision
 from course_kit.harness.store import Pending, RunStore
 
-__all__ = ["DID", "PRE", "ApprovalPanel", "Decided", "approval_panel", "error_line"]
+__all__ = ["DID", "ApprovalPanel", "Decided", "approval_panel", "error_line"]
 
 DID = {"allow": "Allowed", "deny": "Denied", "edit": "Edited"}
-PRE = '<pre style="white-space: pre-wrap; overflow-wrap: anywhere">'
 Resume = Callable[[str], Any]
 
 
@@ -57,7 +57,7 @@ class ApprovalPanel(Shown):
 
     @property
     def ready(self) -> list[str]:
-        """The runs whose questions are all answered, by whomever, and that nobody has taken up yet."""
+        """The runs whose questions are all answered and that have not been resumed yet."""
         return [
             run["run_id"]
             for run in self.store.runs()
@@ -65,7 +65,7 @@ class ApprovalPanel(Shown):
         ]
 
     def decide(self, tool_use_id: str, decision: Decision, *, run_id: str | None = None) -> Decided:
-        """Decide about a call; the last decision of a run takes it up again.
+        """Decide about a call; the last decision of a run resumes it.
 
         `run_id` is needed only where calls of two runs share an id.
         """
@@ -77,17 +77,17 @@ class ApprovalPanel(Shown):
         if left:
             return self._tell(Decided(f"{sentence} {left} more of this run {'waits' if left == 1 else 'wait'}."))
         if self._resume is None:
-            return self._tell(Decided(f"{sentence} This run is ready: take it up with resume_agent."))
+            return self._tell(Decided(f"{sentence} This run is ready: resume it with resume_agent."))
         return self._go_on(run_id, sentence)
 
     def go_on(self, run_id: str | None = None) -> Decided:
-        """Take up a run whose questions are answered, such as after a restart; the newest, if none is named."""
+        """Resume a run whose questions are answered, such as after a restart; by default the newest."""
         ready = self.ready
         if self._resume is None:
-            raise CourseKitError("This panel cannot take a run up: make it with resume=…, or call resume_agent.")
+            raise CourseKitError("This panel cannot resume a run: make it with resume=…, or call resume_agent.")
         if run_id is None and not ready:
             raise CourseKitError("No run is ready to go on: decide about the calls that wait.")
-        return self._go_on(run_id or ready[0], "The decisions are taken.")
+        return self._go_on(run_id or ready[0], "All decisions are made.")
 
     def _go_on(self, run_id: str, sentence: str) -> Decided:
         self._working(f"{sentence} The run goes on …")
@@ -106,7 +106,7 @@ class ApprovalPanel(Shown):
         return news
 
     def _working(self, text: str) -> None:
-        """Say that something takes its time, where that can be seen."""
+        """Show that something takes time, where it can be shown."""
 
     def _find(self, tool_use_id: str, run_id: str | None) -> tuple[str, str]:
         """The run and the tool of a call: of one that waits, else of one whose decision the store will tell."""
@@ -121,7 +121,7 @@ class ApprovalPanel(Shown):
             raise CourseKitError(f"Calls of {len(found)} runs have the id {tool_use_id}: name the run with run_id=….")
         if not found:
             ids = ", ".join(id for _, id in waiting)
-            raise CourseKitError(f"There is no call {tool_use_id!r} here: {f'{ids} wait' if ids else 'nothing waits'}.")
+            raise CourseKitError(f"There is no call {tool_use_id!r} here; waiting: {ids or 'none'}.")
         return found[0]
 
     def _number(self, run_id: str, tool_use_id: str) -> int:
@@ -175,6 +175,7 @@ def said_by(run: Any) -> str:
 
 
 def error_line(error: Exception) -> str:
+    """An error as one line for the panel: the course's own sentence, of another kind also its type."""
     said = visible(str(error)) or "no reason was given"
     return said if isinstance(error, CourseKitError) else f"{type(error).__name__}: {said}"
 

@@ -1,6 +1,6 @@
 """The approval panel's buttons and fields, for notebooks. Loaded only where ipywidgets is.
 
-Everything can be done by keyboard, every part has a name of its own, and what goes wrong in a handler is shown in the
+Everything can be done by keyboard, every part has its own name, and what goes wrong in a handler is shown in the
 panel: an exception there leaves no trace in a notebook. What the buttons do is next door, in `approval_panel.py`.
 """
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import ipywidgets
 
-from course_kit.classroom.approval_panel import DID, PRE, ApprovalPanel, Decided, error_line
+from course_kit.classroom.approval_panel import DID, ApprovalPanel, Decided, error_line
+from course_kit.classroom.fields import PRE, status
 from course_kit.classroom.visible import json_html, visible, visible_json
 from course_kit.contract.schema import parse_json
 from course_kit.errors import CourseKitError
@@ -60,6 +61,7 @@ class Card(ipywidgets.VBox):
         self.add_class("course-approval-call")
 
     def forget(self) -> None:
+        """Drop an input that was checked: it has changed since."""
         self.new_input: dict[str, Any] | None = None
         self.edit.disabled = True
 
@@ -77,22 +79,28 @@ class Card(ipywidgets.VBox):
         self.say("This would run; nothing is decided yet:", json_html(value))
 
     def edited(self) -> None:
+        """Allow the call with the input that was checked."""
         if self.new_input is not None:
             self.decide(edit(self.new_input, self.reason.value.strip()))
 
     def decide(self, decision: Decision) -> None:
+        """Answer the call, and say on the card what came of it."""
+        if self.allow.disabled:
+            return  # the second of two quick clicks: the first has decided
         id, run_id = self.call.tool_use_id, self.call.run_id
         self.panel.attempt(lambda: self.panel.decide(id, decision, run_id=run_id), self.say)
 
     def say(self, text: str, shown: str = "") -> None:
-        self.said.value = f'<div role="status">{PRE}{html.escape(text)}</pre>{shown}</div>'
+        """Show a text on the card."""
+        self.said.value = status(f"{PRE}{html.escape(text)}</pre>{shown}")
 
     def close_call(self, decision: Decision | None) -> None:
+        """Switch the card off and show what was decided, here or elsewhere."""
         if not self.allow.disabled:
             for part in (self.allow, self.reason, self.deny, self.input, self.check, self.edit):
                 part.disabled = True
             if decision is None:
-                self.say("This call waits no more.")
+                self.say("This call is no longer waiting.")
                 return
             why = f": {visible(decision.reason)}" if decision.reason else ""
             self.say(f"{DID[decision.verdict]}{why}.", json_html(decision.input) if decision.verdict == "edit" else "")
@@ -105,7 +113,7 @@ class ApprovalPanelWidget(ApprovalPanel, ipywidgets.VBox):
         ApprovalPanel.__init__(self, *args, **kwargs)
         self.cards: dict[tuple[str, str], Card] = {}
         self.title, self.result, self.list = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.VBox()
-        go_on, look = "Take up the run whose questions are answered", "Show what has been asked since"
+        go_on, look = "Resume the run whose questions are answered", "Show what has been asked since"
         self.go_on_button = button("Go on", go_on, lambda: self.attempt(self.go_on))
         self.look_button = button("Look again", look, lambda: self.attempt(lambda: None))
         below = ipywidgets.HBox([self.go_on_button, self.look_button])
@@ -132,13 +140,15 @@ class ApprovalPanelWidget(ApprovalPanel, ipywidgets.VBox):
     def _tell(self, news: Decided) -> Decided:
         ApprovalPanel._tell(self, news)
         self.show()
-        self.result.value = f'<div role="status">{self._news_html()}</div>'
+        self.result.value = status(self._news_html())
         return news
 
     def say(self, text: str) -> None:
-        self.result.value = f'<div role="status">{self._news_html()}{PRE}{html.escape(text)}</pre></div>'
+        """Show a text below the cards."""
+        self.result.value = status(f"{self._news_html()}{PRE}{html.escape(text)}</pre>")
 
     def show(self, busy: bool = False) -> None:
+        """A card for each call that waits; those no longer waiting are switched off."""
         waiting = {(call.run_id, call.tool_use_id): call for call in self.pending}
         for key, call in waiting.items():
             if key not in self.cards:

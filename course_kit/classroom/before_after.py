@@ -2,10 +2,10 @@
 
 `pre_test()` and `post_test()` show them, `course test before` asks in a terminal. Question 3 of both asks for the same
 idea in another case, so the two can be compared line by line. An answer is final, and until both tests are done
-nothing is told but how many were right: whoever reads the reasons of the first has practised for the second.
+nothing is told but how many were right: anyone who reads the reasons of the first has practised for the second.
 
-The questions lie in `quizzes/course/`; answers are kept by `progress.py` under ids such as `00.before.3`, which count
-for no lesson and come back in no recall.
+The questions are in `quizzes/course/`; answers are kept by `progress.py` under ids such as `00.before.3`, which count
+for no lesson and never come back in recall.
 """
 
 import html
@@ -16,7 +16,8 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom import progress
-from course_kit.classroom.quiz import QUIZ_FOLDER, STYLE, Question, Quiz, Shown, to_html
+from course_kit.classroom.quiz import QUIZ_FOLDER, STYLE, Question, Quiz
+from course_kit.classroom.shown import Shown, to_html
 from course_kit.errors import CourseKitError, SetupError
 
 __all__ = ["Compared", "Comparison", "CourseTest", "ask_one_by_one", "comparison", "post_test", "pre_test", "questions"]
@@ -72,8 +73,8 @@ class CourseTest(Shown):
             return f"There is no question {number}: choose from 1 to {len(self.questions)}."
         question = self.questions[number - 1]
         if question not in self.unanswered:
-            return f"Question {number} has its answer: the first one counts."
-        feedback = Quiz(question, shuffle=False).grade([option])
+            return f"Question {number} is already answered: the first answer counts."
+        feedback = Quiz(question).grade([option])
         if feedback.right is None:
             letters = ", ".join(each.id for each in question.options)
             return f"Question {number} has no option {option!r}: choose from {letters}."
@@ -86,8 +87,8 @@ class CourseTest(Shown):
             return f"{left} of {len(self.questions)} questions left."
         right = sum(self.given.values())
         other = next(name for name in NAMES if name != self.name)
-        more = "" if not CourseTest(other).unanswered else f" The answers are shown when the test {other} is done, too."
-        return f"{right} of {len(self.questions)} right in the test {self.name}.{more}"
+        more = "" if not CourseTest(other).unanswered else f" The answers are shown once the {other} test is done, too."
+        return f"{right} of {len(self.questions)} right in the {self.name} test.{more}"
 
     def as_text(self) -> str:
         open = self.unanswered
@@ -147,7 +148,7 @@ class Comparison(Shown):
             f"as unevenly in {sign_test(better, worse):.0%} of cases.",
         ]
         again = sorted({row.lesson for row in rows if not row.after})
-        return [*said, f"To read again: {', '.join(again)}."] if again else said
+        return [*said, f"Lessons to read again: {', '.join(again)}."] if again else said
 
     def as_text(self) -> str:
         wide = max(len(row.idea) for row in self.rows) + 5
@@ -201,7 +202,7 @@ def ask_one_by_one(name: str, ask: Callable[[str], str], say: Callable[[str], No
         while question in test.unanswered:
             given = ask("Your answer").strip().lower()
             if given == "q":
-                return say(f"{test.state()} The rest is asked the next time.")
+                return say(f"{test.state()} The rest comes next time.")
             said = test.answer(number, given)
             if question in test.unanswered:
                 say(said)
@@ -242,7 +243,7 @@ def _widget() -> type[CourseTest]:
                     ipywidgets.HTML(f"<p><b>{number}.</b> {to_html(question.question)}</p>"),
                     self.choices[number],
                 ]
-            self.button = ipywidgets.Button(description="Hand in", tooltip=f"Hand in the test {name}")
+            self.button = ipywidgets.Button(description="Hand in", tooltip=f"Hand in the {name} test")
             self.button.on_click(self._clicked)
             self.said = ipywidgets.HTML("" if open else self._outcome())
             start = [ipywidgets.HTML(STYLE)]
@@ -254,7 +255,7 @@ def _widget() -> type[CourseTest]:
                 empty = [number for number, choice in self.choices.items() if choice.value is None]
                 if empty:
                     left = ", ".join(map(str, empty))
-                    self._tell(f"Nothing is handed in yet. Without an answer: {left}.")
+                    self._tell(f"Nothing is handed in yet. Answer these first: {left}.")
                     return
                 for number, choice in self.choices.items():
                     self.answer(number, choice.value)

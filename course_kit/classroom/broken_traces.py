@@ -1,8 +1,8 @@
 """Ten broken traces for the bug hunt of lesson 12, and the causes to choose from.
 
 Each is the record of one run that ended in a complaint. The inputs and outcomes are those of public bug reports, the
-rest is ours; some of the programs that wrote them are worse than this course's own loop. Which cause is the right one
-stands in the exercise's check.
+rest is ours; some of the programs that wrote them are worse than this course's own loop. The exercise's check says
+which cause is right.
 """
 
 import json
@@ -16,9 +16,9 @@ from course_kit.harness.trace import Trace
 __all__ = ["CAUSES", "BrokenTrace", "broken_traces"]
 
 CAUSES = {
-    "cut": "a reply was cut, and its call was run all the same",
+    "cut": "a reply was cut, but its call was still run",
     "unchecked": "an input that breaks the schema was run",
-    "mute error": "an error text names nothing that could be mended",
+    "mute error": "an error text does not say what to fix",
     "cut result": "the part of a result that mattered was left out",
     "lost results": "one failing call took the results of others with it",
     "no decision": "a call ran that a person should have decided about",

@@ -1,11 +1,11 @@
-"""`jump_to(5)`: for who comes late, or starts a notebook again in the middle.
+"""`jump_to(5)`: for those who come late, or restart a notebook in the middle.
 
-In a lesson, `jump_to(5)` runs the code of the sections before the fifth, quietly, as the lesson has it; then one goes
-on at that heading. `jump_to()` lists the sections. In an exercise notebook, `jump_to("4.3")` gives the names of the
-earlier exercises the solutions' answers, where the learner has no answer of her own.
+In a lesson, `jump_to(5)` runs the code of the sections before the fifth, quietly, as the lesson has it; then you go on
+at that heading. `jump_to()` lists the sections. In an exercise notebook, `jump_to("4.3")` gives the names of the
+earlier exercises the solutions' answers, where the learner has no answer yet.
 
-What the sections are is known next door (`sections.py`). Questions, checks and live cells are never run: nothing is
-answered in the learner's name, and nothing is spent.
+The sections come from `sections.py`. Questions, checks and live cells are never run: nothing is answered in the
+learner's name, and nothing is spent.
 """
 
 import ast
@@ -42,7 +42,7 @@ def jump_to(place: int | str | None = None, *, lesson: int | str | None = None) 
     """Run what comes before a section: `jump_to(5)`; or fill in earlier exercises: `jump_to("4.3")`.
 
     A section is a number, words of its heading or its tag (`"item-05.4"`); without one, the sections are listed.
-    `lesson` is needed only where the notebook cannot be told by itself.
+    `lesson` is needed only where the notebook cannot be recognised.
     """
     shell = _shell()
     if isinstance(place, str) and re.fullmatch(r"\d{1,2}\.\w+", place.strip()):
@@ -52,7 +52,7 @@ def jump_to(place: int | str | None = None, *, lesson: int | str | None = None) 
     number = progress.lesson_of(str(lesson)) if lesson is not None else _lesson_here(shell)
     sections = lesson_sections(number)
     if not sections:
-        raise CourseKitError(f"There is no lesson {lesson}: `lesson_map()` shows those there are.")
+        raise CourseKitError(f"There is no lesson {lesson}: `lesson_map()` lists them.")
     if place is None:
         lines = [f"{one.number:>3}  {one.heading}" for one in sections[1:]]
         return Told("\n".join([f"Sections of lesson {number}; `jump_to(5)` runs what comes before the fifth:", *lines]))
@@ -102,7 +102,7 @@ def _run_before(shell: Any, lesson: str, sections: tuple[Section, ...], goal: Se
     cells = "1 code cell" if count == 1 else f"{count} code cells"
     new = _names([name for name in dict.fromkeys(names) if name in shell.user_ns and name not in before])
     return Told(
-        f"Ran {cells} of lesson {lesson} without showing what they print: all before section {goal.number}, "
+        f"Ran {cells} of lesson {lesson} without showing their output: all before section {goal.number}, "
         f"“{goal.heading}”. Questions and live cells were left out. {new} Go on at that heading."
     )
 
@@ -110,7 +110,7 @@ def _run_before(shell: Any, lesson: str, sections: tuple[Section, ...], goal: Se
 def _names(new: list[str]) -> str:
     shown = [name for name in new if not name.startswith("_")]
     if not shown:
-        return "All names were there before."
+        return "No name is new."
     begin = f"The latest of {len(shown)} new names" if len(shown) > 6 else "New names"
     return f"{begin}: {', '.join(shown[-6:])}."
 

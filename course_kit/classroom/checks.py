@@ -11,21 +11,15 @@ that expects an exception catches it in `observe` and writes it down its own way
 """
 
 import copy
-import ctypes
 import difflib
 import html
 import importlib
-import io
 import json
 import linecache
 import re
-import signal
 import sysconfig
-import threading
 import traceback
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,7 +27,8 @@ from types import CodeType
 from typing import Any
 
 from course_kit.classroom import progress
-from course_kit.classroom.quiz import to_html
+from course_kit.classroom.guarded import Printed, TimeIsUp, captured, within
+from course_kit.classroom.shown import to_html
 from course_kit.classroom.workspace import course_files
 from course_kit.errors import CourseKitError, Incorrect, NotAttempted, SetupError
 
@@ -57,7 +52,6 @@ __all__ = [
 
 SEED = 0  # a notebook draws the same hidden cases every time; marking draws others
 SECONDS = 10.0  # for one case
-PRINTED = 2000  # characters of the learner's own output that are kept
 TRIES = 2  # before the solution opens by itself
 EXERCISES = "course_kit.classroom.exercises"
 OURS = tuple({str(Path(__file__).resolve().parents[1]), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib"))})
@@ -102,6 +96,7 @@ class Outcome(Verdict):
 
     @property
     def ok(self) -> bool:
+        """Whether the exercise is solved."""
         return self.status == "passed"
 
     def __repr__(self) -> str:
@@ -177,7 +172,7 @@ def find_exercise(id: str) -> Exercise:
 
 def check(id: str, obj: Any, *, seed: int = SEED) -> Outcome:
     """Check the learner's object: `check("1.2", my_loop)`. The same object gets the same answer every time."""
-    exercise, printed, name = find_exercise(id), _Printed(), getattr(obj, "__name__", "")
+    exercise, printed, name = find_exercise(id), Printed(), getattr(obj, "__name__", "")
     verdict = UNTOUCHED if untouched(obj) else PASSED
     cases = exercise.cases(seed) if verdict is PASSED else []
     if verdict is PASSED and not cases:
@@ -206,15 +201,15 @@ def untouched(obj: Any) -> bool:
     return isinstance(code, CodeType) and code.co_names == ("NotImplementedError",)
 
 
-def observe_case(exercise: Exercise, obj: Any, case: Any, printed: "_Printed | None" = None) -> Any:
+def observe_case(exercise: Exercise, obj: Any, case: Any, printed: Printed | None = None) -> Any:
     """Use the learner's object on a copy of one case; what happened comes back as plain JSON."""
     obj = copy.deepcopy(obj) if isinstance(obj, dict | list) else obj
     case = copy.deepcopy(case)
     _load_ahead()
     try:
-        with _captured(_Printed() if printed is None else printed):
-            seen = _within(exercise.seconds, lambda: exercise.observe(obj, case))
-    except _TimeIsUp:
+        with captured(Printed() if printed is None else printed):
+            seen = within(exercise.seconds, lambda: exercise.observe(obj, case))
+    except TimeIsUp:
         return {"timed_out": exercise.seconds}
     except NotAttempted:
         return {"not_attempted": True}
@@ -235,7 +230,7 @@ def _load_ahead() -> None:
 
 
 def judge_case(exercise: Exercise, case: Any, observation: Any, name: str = "Your code") -> Verdict:
-    """What this observation is worth; `name` is how the sentence calls the learner's object."""
+    """What this observation is worth; `name` is what the sentence calls the learner's object."""
     match observation:
         case {"not_attempted": True}:
             return UNTOUCHED
@@ -284,7 +279,7 @@ def hint(id: str, number: int | None = None) -> Hint:
     exercise = find_exercise(id)
     total = len(exercise.hints)
     if not total:
-        return Hint(f"Exercise {exercise.id} has no hints: run its check, its sentence says where to look.")
+        return Hint(f"Exercise {exercise.id} has no hints: run its check, which says where to look.")
     if number is None:
         number = min(max(_hints_seen(exercise.id), default=0) + 1, total)
     if number not in range(1, total + 1):
@@ -293,7 +288,7 @@ def hint(id: str, number: int | None = None) -> Hint:
     try:
         progress.record_hint(exercise.id, number)
     except SetupError:
-        pass  # the ladder then stands in this process only
+        pass  # the ladder is then kept in this process only
     last = f' That was the last one: solution("{exercise.id}") shows an answer.' if number == total else ""
     return Hint(f"Hint {number} of {total} for exercise {exercise.id}: {exercise.hints[number - 1]}{last}")
 
@@ -353,75 +348,7 @@ def _is_open(exercise: Exercise) -> bool:
     return len(tried) >= TRIES or "passed" in tried or (bool(all_hints) and all_hints <= _hints_seen(exercise.id))
 
 
-# What stands around the learner's code: captured output, a clock, and whose exception it was
-
-
-class _Printed(io.TextIOBase):
-    """Keeps the first characters that are written and counts the rest."""
-
-    def __init__(self) -> None:
-        self.start, self.length = "", 0
-
-    def write(self, text: str) -> int:
-        self.start += text[: PRINTED - len(self.start)]
-        self.length += len(text)
-        return len(text)
-
-    def text(self) -> str:
-        left = self.length - len(self.start)
-        return self.start + (f"\n… and {left:,} characters more" if left else "")
-
-
-@contextmanager
-def _captured(printed: _Printed) -> Iterator[None]:
-    """Send what the learner's code prints to `printed`, and its warnings too, without their file names."""
-    with warnings.catch_warnings(record=True) as caught, redirect_stdout(printed), redirect_stderr(printed):
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            printed.write("".join(f"{each.category.__name__}: {each.message}\n" for each in caught))
-
-
-class _TimeIsUp(BaseException):
-    """Not an `Exception`, so that a learner's `except Exception` does not swallow it."""
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """Call, and raise `_TimeIsUp` after so many seconds: by a signal, or by a thread where there is none."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        return _within_by_thread(seconds, call)
-
-    def ring(signum: int, frame: Any) -> None:
-        raise _TimeIsUp
-
-    before = signal.signal(signal.SIGALRM, ring)
-    timer = signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # and again: a pool of threads waits in its own exit
-    try:
-        return call()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _within_by_thread(seconds: float, call: Callable[[], Any]) -> Any:
-    box: dict[str, Any] = {}
-
-    def run() -> None:
-        try:
-            box["value"] = call()
-        except BaseException as error:
-            box["error"] = error
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():  # ask it to stop: a loop in Python does, a call that waits in C does not
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_TimeIsUp))
-        raise _TimeIsUp
-    if "error" in box:
-        raise box["error"]
-    return box["value"]
+# Whose exception it was
 
 
 def _exception_seen(error: BaseException, exercise: Exercise) -> dict[str, Any]:
@@ -431,7 +358,7 @@ def _exception_seen(error: BaseException, exercise: Exercise) -> dict[str, Any]:
     theirs = [frame for frame in frames if frame[0] != checks and not frame[0].startswith((*OURS, "<frozen"))]
     if isinstance(error, NotImplementedError) and theirs and theirs[-1] == frames[-1]:
         return {"not_attempted": True}
-    # a learner's object that takes other inputs, or is no function, fails in the very call that `observe` makes
+    # a learner's object that takes other inputs, or is not a function, fails in the very call that `observe` makes
     misfit = r"takes .*argument|missing \d+ required|unexpected keyword|not callable|multiple values for"
     misfits = isinstance(error, TypeError) and frames[-1][0] == checks and re.search(misfit, str(error))
     if not theirs and not misfits:

@@ -13,15 +13,16 @@ from pathlib import Path
 from course_kit.classroom import progress
 from course_kit.classroom.checks import exercise_ids
 from course_kit.classroom.lessons import Lesson, Row, rows
-from course_kit.classroom.quiz import Shown, question_ids, to_html
+from course_kit.classroom.quiz import question_ids
+from course_kit.classroom.shown import Shown, to_html
 from course_kit.classroom.workspace import workspace
 from course_kit.errors import CourseKitError
 
 __all__ = ["Completion", "LessonRecord", "completion_page"]
 
 HONEST = (
-    "This page was made by the course on your own machine, from your own progress file. Nobody has checked it, and it "
-    "is no certificate: it is for you."
+    "This page was made by the course on your own machine, from your own progress file. Nobody has checked it, and "
+    "it is not a certificate: it is for you."
 )
 STYLE = """
 :root { color-scheme: light dark }
@@ -56,10 +57,12 @@ class Completion(Shown):
 
     @property
     def done(self) -> list[LessonRecord]:
+        """The lessons that are done."""
         return [record for record in self.records if record.row.done]
 
     @property
     def title(self) -> str:
+        """`"Lesson 05, Parallel calls and id pairing: done"`, or how many lessons of the course are."""
         if len(self.records) == 1:
             [record] = self.records
             return f"Lesson {record.lesson.number}, {record.lesson.title}: {'done' if self.done else 'not done yet'}"
@@ -118,7 +121,7 @@ def completion_page(lesson: str | int | None = None, *, now: datetime | None = N
     chosen = [row for row in known if wanted in (None, row[0].number)]
     if not chosen:
         numbers = ", ".join(each.number for each, _ in known)
-        raise CourseKitError(f"There is no lesson {lesson!r} with something to do in it: choose from {numbers}.")
+        raise CourseKitError(f"There is no lesson {lesson!r} with questions or exercises: choose from {numbers}.")
     day = (now or datetime.now().astimezone()).date().isoformat()
     return Completion([_record(row) for row in chosen], day)
 
@@ -149,8 +152,7 @@ def _numbers(record: LessonRecord) -> list[str]:
     row = record.row
     when = record.first_day if record.first_day == record.last_day else f"{record.first_day} to {record.last_day}"
     return [
-        f"{row.quizzes_done} of {row.quizzes_total} questions answered right, "
-        f"{record.first_right} of them at the first answer",
+        f"{row.quizzes_done} of {row.quizzes_total} questions answered right, {record.first_right} of them at once",
         f"{row.exercises_done} of {row.exercises_total} exercises passed, with {record.tries} runs of their checks and "
         f"{record.hints} hint{'' if record.hints == 1 else 's'}",
         f"worked on {when}",

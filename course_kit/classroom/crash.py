@@ -1,9 +1,9 @@
-"""The crash button: kill a process at a chosen line around a refund, take it up again, and look into the ledger.
+"""The crash button: kill a process at a chosen line around a refund, start it again, and look into the ledger.
 
 `crash_button()` shows it; without a mouse, `.kill(5)` kills the program before its line 5, `.everywhere()` before each
-line in turn. The program is a text that you may change. Each life is a process of its own, ended by the system at once
-(`kill -9`): no `except`, no `finally`, nothing is tidied up. What outlives it is what lies on the disk: the shop with
-its ledger, and the program's notes. The processes are next door, in `crash_process.py`.
+line in turn. The program is a text that you may change. Each life is a separate process, ended by the system at once
+(`kill -9`): no `except`, no `finally`, nothing is tidied up. Only what is on the disk survives: the shop with its
+ledger, and the program's notes. The processes are next door, in `crash_process.py`.
 """
 
 import html
@@ -21,8 +21,8 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.crash_process import CENTS, ORDER, SECONDS
-from course_kit.classroom.fields import choice_field, number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.errors import CourseKitError
 
 __all__ = ["CENTS", "ORDER", "PROGRAMS", "Crash", "CrashButton", "crash_button", "crashes", "everywhere", "numbered"]
@@ -173,9 +173,8 @@ def _widget() -> type[CrashButton]:
 
         def __init__(self, program: str | Callable[..., Any] = "with a key"):
             CrashButton.__init__(self, program)
-            style, known = {"description_width": "7em"}, {text: name for name, text in PROGRAMS.items()}
-            chosen = known.get(self.program, "my own")
-            self.choice = choice_field("Program", [*PROGRAMS, "my own"], chosen, "One of the lesson's programs")
+            style, names = {"description_width": "7em"}, [*PROGRAMS, "my own"]
+            self.choice = choice_field("Program", names, _name(self.program), "One of the lesson's programs")
             self.text = ipywidgets.Textarea(
                 value=self.program,
                 description="Its text",
@@ -190,12 +189,12 @@ def _widget() -> type[CrashButton]:
             self.button = ipywidgets.Button(description="Kill -9", tooltip="Kill it there and begin it again")
             self.result = ipywidgets.HTML()
             self._lines()
-            self.text.observe(lambda _: self._lines(), "value")
+            self.text.observe(lambda _: self._written(), "value")
             self.line.observe(lambda _: self._lines(), "value")
             self.choice.observe(lambda _: self._chosen(), "value")
             self.button.on_click(lambda _: self._pressed())
             where = ipywidgets.HBox([self.line, self.code])
-            ipywidgets.VBox.__init__(self, [self.choice, self.text, where, self.button, self.result])
+            ipywidgets.VBox.__init__(self, [choice_rules(), self.choice, self.text, where, self.button, self.result])
             self.add_class("course-crash-button")
 
         def kill(self, line: int, program: str | Callable[..., Any] | None = None) -> Crash:
@@ -206,6 +205,10 @@ def _widget() -> type[CrashButton]:
 
         def _chosen(self) -> None:
             self.text.value = PROGRAMS.get(self.choice.value, self.text.value)
+
+        def _written(self) -> None:
+            self.choice.value = _name(self.text.value)
+            self._lines()
 
         def _lines(self) -> None:
             self.program = self.text.value
@@ -229,6 +232,10 @@ def numbered(program: str) -> str:
     """The text of a program, by its name or itself, with its lines numbered."""
     lines = enumerate(PROGRAMS.get(program, program).splitlines(), 1)
     return "\n".join(f"  {number}  {line}" for number, line in lines)
+
+
+def _name(program: str) -> str:
+    return next((name for name, text in PROGRAMS.items() if text == program), "my own")
 
 
 def _source(program: str | Callable[..., Any]) -> str:

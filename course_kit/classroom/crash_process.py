@@ -37,6 +37,7 @@ class Notes:
         return self._all()[name]
 
     def get(self, name: str, default: Any = None) -> Any:
+        """The last value noted under a name."""
         return self._all().get(name, default)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -74,7 +75,7 @@ def live(text: str, folder: Path, dies_at: int) -> None:
 
 
 def process(text: str, folder: Path, dies_at: int) -> bool:
-    """Let a process of its own live this life; was it killed at its line?"""
+    """Run this life in its own process; returns whether it was killed at its line."""
     (folder / "said").write_text(f"nothing: it did not end within {SECONDS} seconds", encoding="utf-8")
     if not hasattr(os, "fork"):
         order = [sys.executable, "-m", "course_kit.classroom.crash_process", str(folder), str(dies_at)]

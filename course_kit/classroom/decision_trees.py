@@ -1,7 +1,7 @@
 """Four symptoms as decision trees, to walk through with a trace in hand: `walk("wrong tool", trace, meant="…")`.
 
-Each question is asked of the trace, so each shows what the trace has to say about it; you answer yes or no, and the
-last line says what to change. Without a mouse: `.answer("yes")`, `.back()`. The trees are data: read them, change them.
+Each question is about the trace, so each shows what the trace says about it; you answer yes or no, and the last line
+says what to change. Without a mouse: `.answer("yes")`, `.back()`. The trees are data: read them, change them.
 """
 
 import html
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Union
 
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import PRE, status
+from course_kit.classroom.shown import Shown
 from course_kit.classroom.trace_stepper import trace_of
 from course_kit.harness.trace_steps import Step, steps_of
 
@@ -102,7 +103,7 @@ def _cuts(case: Case) -> str:
 
 
 def _ends(case: Case) -> str:
-    return next((f"the run: {step.stop}" for step in reversed(case.steps) if step.stop), "no end is written down")
+    return next((f"the run: {step.stop}" for step in reversed(case.steps) if step.stop), "no end was recorded")
 
 
 def _per_call(case: Case, told: Callable[[Any], str]) -> str:
@@ -113,7 +114,7 @@ TREES: dict[str, Question] = {
     "no call": Question(
         "Did the last reply stop for another reason than `end_turn`?",
         _stops,
-        "Begin there: more room for `max_tokens`, another wording for a `refusal`, go on after `pause_turn`.",
+        "Start there: raise `max_tokens`, reword after a `refusal`, continue after `pause_turn`.",
         Question(
             "Was the tool that you meant among those shown?",
             _shown,
@@ -127,7 +128,7 @@ TREES: dict[str, Question] = {
                         "Is something required that nobody has said?",
                         _required,
                         "The model asks, and is right. Make the input optional, or give it a tool that looks it up.",
-                        "Change the number: show this tool alone. If it is called now, the others are in its way.",
+                        "Change the number: show this tool alone. If it is called now, the others got in its way.",
                     ),
                     "Rewrite the description: triggers in the user's words. Measure before and after.",
                 ),
@@ -147,8 +148,8 @@ TREES: dict[str, Question] = {
                 "Do both descriptions claim the sentence?",
                 _both,
                 "Draw the boundary where the wrong one ends: 'not for X (use Y)'. Change this one description.",
-                "Change the number: show these two alone. Right now? Then too many are shown: search, or fewer. "
-                "Wrong still? Then the right one lacks the user's words.",
+                "Change the number: show these two alone. If it goes right, too many are shown: search, or show fewer. "
+                "If not, the right one lacks the user's words.",
             ),
         ),
         "The model took the best of what it saw. Look at deferral, at the tool search, at the registration.",
@@ -168,9 +169,9 @@ TREES: dict[str, Question] = {
             ),
         ),
         Question(
-            "Did the input that does not fit run all the same?",
+            "Did the call run although its input does not fit?",
             _runs,
-            "The harness lacks its check: validate the raw input before anything runs.",
+            "The harness lacks a check: validate the raw input before anything runs.",
             "The check works. Now read its text as the model does: where, what was wanted, what came, what to try.",
         ),
     ),
@@ -178,7 +179,7 @@ TREES: dict[str, Question] = {
         "Is one call made again with the same result?",
         _results,
         Question(
-            "Does that result say what to do otherwise?",
+            "Does that result say what to do instead?",
             _results,
             "Then it needs a cap on retries and a guard against stalls, and the model may be too small.",
             "Rewrite the result: a text that names nothing leads to the same call.",
@@ -189,12 +190,12 @@ TREES: dict[str, Question] = {
             Question(
                 "Was part of a result cut away?",
                 _cuts,
-                "Keep head and tail, and say how much was left out: the last line often is the one that matters.",
+                "Keep head and tail, and say how much was left out: the last line is often the one that matters.",
                 Question(
                     "Did a limit end the run while results were still moving?",
                     _ends,
-                    "The guard counts too much as equal. Same means tool, input and result.",
-                    "Look at the last result: does it name the next step? Then try one wish a sentence.",
+                    "The guard is too strict: only the same tool, input and result count as a repetition.",
+                    "Look at the last result: does it name the next step? Then try one request per sentence.",
                 ),
             ),
             "The harness loses or repeats calls: settle all, answer each by its id, repeat only what is safe.",
@@ -208,12 +209,12 @@ class Walk(Shown):
 
     def __init__(self, symptom: str, source: Any, meant: str | None = None):
         if symptom not in TREES:
-            raise ValueError(f"There is no tree for {symptom!r}: take one of {', '.join(TREES)}.")
+            raise ValueError(f"There is no tree for {symptom!r}: choose from {', '.join(TREES)}.")
         trace = trace_of(source)
         self.symptom = symptom
         self.case = Case(steps_of(trace), trace.request, meant)
         if not self.case.steps:
-            raise ValueError("This trace has no step: there is nothing to walk through.")
+            raise ValueError("This trace has no steps: there is nothing to walk through.")
         self.path: list[str] = []
 
     @property
@@ -228,9 +229,9 @@ class Walk(Shown):
         """Answer the open question; several answers go on: `.answer("yes", "no")`."""
         for one in said:
             if one not in ("yes", "no"):
-                raise ValueError(f'The answer is {one!r}: say "yes" or "no".')
+                raise ValueError(f'{one!r} is not an answer: say "yes" or "no".')
             if isinstance(self.at, str):
-                raise ValueError("This walk is at its end: take an answer back with `.back()`.")
+                raise ValueError("This walk is finished: `.back()` takes an answer back.")
             self.path.append(one)
         return self
 
@@ -250,7 +251,7 @@ class Walk(Shown):
         return "\n".join([*lines, f"? {found.ask}", *evidence])
 
     def as_html(self) -> str:
-        return f'<pre style="white-space: pre-wrap; overflow-wrap: anywhere">{html.escape(self.as_text())}</pre>'
+        return f"{PRE}{html.escape(self.as_text())}</pre>"
 
 
 def walk(symptom: str, source: Any, meant: str | None = None) -> Walk:
@@ -277,8 +278,8 @@ def _widget() -> type[Walk]:
             self.no = ipywidgets.Button(description="No", tooltip="Answer no")
             self.undo = ipywidgets.Button(description="Back", tooltip="Take the last answer back")
             self.card = ipywidgets.HTML()
-            self.yes.on_click(lambda _: self.answer("yes"))
-            self.no.on_click(lambda _: self.answer("no"))
+            self.yes.on_click(lambda _: self._clicked("yes"))
+            self.no.on_click(lambda _: self._clicked("no"))
             self.undo.on_click(lambda _: self.back())
             ipywidgets.VBox.__init__(self, [self.card, ipywidgets.HBox([self.yes, self.no, self.undo])])
             self.add_class("course-walk")
@@ -288,12 +289,16 @@ def _widget() -> type[Walk]:
             Walk.answer(self, *said)
             return self._show()
 
+        def _clicked(self, said: str) -> None:
+            if not self.yes.disabled:  # else it is the second of two quick clicks, and the walk is finished
+                self.answer(said)
+
         def back(self) -> Walk:
             Walk.back(self)
             return self._show()
 
         def _show(self) -> Walk:
-            self.card.value = self.as_html()
+            self.card.value = status(self.as_html())
             self.yes.disabled = self.no.disabled = isinstance(self.at, str)
             self.undo.disabled = not self.path
             return self

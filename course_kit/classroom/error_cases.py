@@ -1,8 +1,8 @@
 """The cases of the error texts: two badly documented services, requests to them, and faults told by five voices.
 
-The definitions give names and types; what the services want is in no definition, so the first call is mostly wrong
-and the error text is all that the model can learn from. Here are the data; what the model makes of them is played and
-counted in `error_texts.py`.
+The definitions give names and types; what the services want is in no definition, so the first call is mostly wrong and
+the error text is all that the model can learn from. This module holds the data; `error_texts.py` plays them and counts
+what the model does.
 """
 
 import json

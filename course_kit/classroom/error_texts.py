@@ -1,20 +1,20 @@
 """Error texts: one failed call, told in words of your choice, and what the simulated model does next.
 
 `error_texts()` shows it; without a mouse, `.tell("amount is in cents: 19.99 is 1999")` says how it goes on. `story`
-plays one request, `recover` plays many and counts. The services, requests and texts are data and stand in
+plays one request, `recover` plays many and counts. The services, requests and texts are data, in
 `error_cases.py`. Nothing is sent anywhere.
 """
 
 import html
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
 from course_kit.classroom.error_cases import DESK, REQUESTS, TEXTS, Fault, Service, Write
-from course_kit.classroom.fields import choice_field, number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
 
 __all__ = ["ErrorTexts", "Recovery", "Story", "error_texts", "recover", "story"]
@@ -41,6 +41,7 @@ class Story:
 
     @property
     def ok(self) -> bool:
+        """Whether the service took a call in the end."""
         return self.accepted is not None
 
     def __repr__(self) -> str:
@@ -109,10 +110,11 @@ class Recovery:
         return sum(calls for _, _, calls in self.rows) / len(self.rows)
 
     def __repr__(self) -> str:
-        return (
-            f"{self.share:4.0%} put right, {self.calls:.1f} calls a request "
-            f"(simulated; {len(self.rows)} requests, {self.seeds} seeds)"
+        each = ", ".join(
+            f"{number} {what}{'' if number == 1 else 's'}"
+            for number, what in ((len(self.rows), "request"), (self.seeds, "seed"))
         )
+        return f"{self.share:4.0%} put right, {self.calls:.1f} calls a request (simulated; {each})"
 
 
 def recover(
@@ -120,7 +122,6 @@ def recover(
     requests: Iterable[str] = REQUESTS,
     *,
     seeds: int = 3,
-    first_seed: int = 0,
     at_once: bool = True,
     service: Service = DESK,
     **settings: Any,
@@ -129,7 +130,7 @@ def recover(
     rows = []
     for said in requests:
         options = {"at_once": at_once, "service": service, **settings}
-        told = [story(said, write, seed=seed, **options) for seed in range(first_seed, first_seed + seeds)]
+        told = [story(said, write, seed=seed, **options) for seed in range(seeds)]
         rows.append((said, sum(one.ok for one in told) / seeds, sum(len(one.calls) for one in told) / seeds))
     if not rows:
         raise ValueError("There is nothing to measure: give at least one request.")
@@ -146,8 +147,8 @@ def _from_dict(texts: Mapping[str, str], fault: Fault) -> str:
 class ErrorTexts(Shown):
     """A refused call, and a text to tell it in."""
 
-    def __init__(self, requests: Sequence[str] = REQUESTS):
-        self.requests = list(requests)
+    def __init__(self) -> None:
+        self.requests = list(REQUESTS)
         self.last: Story | None = None
 
     def tell(self, text: str | Write, request: int | str = 1) -> Story:
@@ -171,9 +172,9 @@ class ErrorTexts(Shown):
         return f"<p><b>Error texts</b></p>{PRE}{shown}</pre><p><i>Run this cell to write one.</i></p>"
 
 
-def error_texts(requests: Sequence[str] = REQUESTS) -> ErrorTexts:
+def error_texts() -> ErrorTexts:
     """A refused call and a field for the text it is told in; the plain call is `.tell("…", 1)`."""
-    return _widget()(requests)
+    return _widget()()
 
 
 @cache
@@ -186,8 +187,9 @@ def _widget() -> type[ErrorTexts]:
     class ErrorTextsWidget(ErrorTexts, ipywidgets.VBox):
         """`.request`, `.pattern`, `.text` and `.button` are the parts to use; `.result` answers."""
 
-        def __init__(self, requests: Sequence[str] = REQUESTS):
-            ErrorTexts.__init__(self, requests)
+        def __init__(self) -> None:
+            ErrorTexts.__init__(self)
+            self._given = ""  # the text that the pattern wrote; another one is the reader's own
             wide, style = {"width": "97%"}, {"description_width": "7em"}
             count = len(self.requests)
             self.request = number_field("Request", 1, 1, count, f"The request whose call is refused, 1 to {count}")
@@ -204,16 +206,25 @@ def _widget() -> type[ErrorTexts]:
                 description="Tell the model", tooltip="Answer the refused call with this text"
             )
             self.result = ipywidgets.HTML()
-            self.request.observe(lambda _: self._shown(self._begin), "value")
+            self.request.observe(lambda _: self._shown(self._next), "value")
             self.pattern.observe(lambda _: self._shown(self._begin), "value")
             self.button.on_click(lambda _: self._shown(lambda: self.tell(self.text.value, self.request.value)))
-            ipywidgets.VBox.__init__(self, [self.request, self.pattern, self.text, self.button, self.result])
+            parts = [choice_rules(), self.request, self.pattern, self.text, self.button, self.result]
+            ipywidgets.VBox.__init__(self, parts)
             self.add_class("course-error-texts")
             self._shown(self._begin)
 
+        def _next(self) -> None:
+            """Another request: a text that the reader wrote stays, and is told it."""
+            if self.text.value == self._given:
+                self._begin()
+            else:
+                self.tell(self.text.value, self.request.value)
+
         def _begin(self) -> None:
             write = TEXTS[self.pattern.value]
-            self.text.value = "\n".join(dict.fromkeys(write(fault) for fault in self.faults(self.request.value)))
+            self._given = "\n".join(dict.fromkeys(write(fault) for fault in self.faults(self.request.value)))
+            self.text.value = self._given
             self.tell(self.text.value, self.request.value)
 
         def _shown(self, first: Callable[[], Any]) -> None:

@@ -1,7 +1,7 @@
 """How often a set of definitions leads to the right tool: `measure(tools, requests)`.
 
 Each request is put to the simulated model several times, with another seed each time, and the tool it calls is compared
-with the one that was meant. The interval is one over requests: asking the same sentence ten times is no new evidence
+with the one that was meant. The interval is one over requests: asking the same sentence ten times tells nothing new
 about sentences. Nothing is sent anywhere, and no result is fed back: this is about the first pick alone.
 """
 
@@ -30,6 +30,7 @@ class Row:
 
     @property
     def share(self) -> float:
+        """The share of trials that took the right tool."""
         return self.picks.count(self.meant) / len(self.picks)
 
     @property
@@ -52,12 +53,13 @@ class Accuracy:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the share on many more requests of this kind probably lies (95 %)."""
+        """Where the share on many more requests of this kind probably lies (95%)."""
         low, high = wilson(self.share * len(self.rows), len(self.rows))
         return low, high
 
     @property
     def slips(self) -> tuple[Row, ...]:
+        """The requests that went wrong at least once."""
         return tuple(row for row in self.rows if row.share < 1)
 
     def changed(self, before: "Accuracy") -> str:
@@ -68,6 +70,7 @@ class Accuracy:
         return "\n".join(lines) or "Every request goes as before."
 
     def head(self) -> str:
+        """The share with its interval, in one line."""
         low, high = self.interval
         times = len(self.rows[0].picks)
         return (
@@ -109,7 +112,7 @@ def measure(
     jobs, rows = jobs_of(tools), []
     for said, meant in requests:
         if meant is not None and meant not in jobs:
-            raise ValueError(f"{said!r} is meant for {meant!r}, and there is no such tool: {', '.join(jobs)}.")
+            raise ValueError(f"{said!r} is meant for {meant!r}, which is not among the tools: {', '.join(jobs)}.")
         seeds = range(first_seed, first_seed + times)
         picks = tuple(picked(jobs, said, seed=seed, profile=profile, **settings) for seed in seeds)
         rows.append(Row(said, meant or NO_CALL, picks))

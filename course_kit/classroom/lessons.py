@@ -1,4 +1,4 @@
-"""The lessons as they are: number, title, minutes, promise and goals, read from the notebooks themselves.
+"""The lessons: number, title, minutes, promise and goals, read from the notebooks themselves.
 
 `lesson_map()` shows them with what you have done, what comes next and what is due again; the README's table is made
 from the same list.
@@ -12,8 +12,9 @@ from pathlib import Path
 
 from course_kit.classroom import progress
 from course_kit.classroom.checks import exercise_ids
-from course_kit.classroom.quiz import Shown, question_ids
+from course_kit.classroom.quiz import question_ids
 from course_kit.classroom.recall import reminder
+from course_kit.classroom.shown import Shown
 from course_kit.classroom.workspace import course_files
 from course_kit.errors import SetupError
 
@@ -63,7 +64,7 @@ def rows() -> list[Row]:
 
 
 def next_lesson(rows: list[Row], touched: list[str]) -> Row | None:
-    """Where to go on: the lesson worked in last, or else the first after it that is not done; None when all are."""
+    """Where to continue: the lesson last worked in, or else the first after it not done; None when all are done."""
     latest = touched[0] if touched else ""
     behind = [row for row in rows if row[0].number < latest]
     ahead = [row for row in rows if row[0].number >= latest]
@@ -127,7 +128,7 @@ def lesson_map(*, terminal: bool = False) -> LessonMap:
         if done:
             page = "course progress page" if terminal else "completion_page()"
             lessons_done = "All lessons are" if following is None else f"{done} lesson{' is' if done == 1 else 's are'}"
-            sentences.append(f"{lessons_done} done: {page} makes a page of it that you can keep.")
+            sentences.append(f"{lessons_done} done: {page} makes a page of it to keep.")
     except SetupError as error:
         known = [(lesson, progress.LessonProgress(lesson.number, 0, 0, 0, 0, False, False)) for lesson in lessons()]
         following, sentences = None, [f"Your progress cannot be read. {error}"]

@@ -1,9 +1,9 @@
 """What the learner has done, kept in one SQLite file in the workspace.
 
 Rows are only ever added: every quiz answer, every attempt at an exercise, every hint opened, every lesson opened or
-finished. What counts as done is worked out when it is read. Times are UTC and come from the clock in here; nothing
-that a committed notebook shows is made from them. Which questions and exercises exist is not known here: `summary`
-takes their ids. How the file survives crashes, upgrades and two open notebooks is next door, in `progress_store.py`.
+finished. What counts as done is worked out when it is read. Times are UTC and come from the clock in here; nothing that
+a committed notebook shows is made from them. `summary` is given the ids of all questions and exercises. How the file
+survives crashes, upgrades and two open notebooks is next door, in `progress_store.py`.
 """
 
 import json
@@ -187,19 +187,19 @@ def lesson_of(id: str) -> str:
     return id.split(".")[0].zfill(2)
 
 
-def reset(backup: bool = True) -> Path:
-    """Begin anew. Returns the dated backup, or the emptied progress file when there was nothing to keep."""
-    return store.begin_anew(backup) or progress_file()
+def reset() -> Path:
+    """Start over. Returns the dated backup, or the emptied progress file when there was nothing to keep."""
+    return store.begin_anew() or progress_file()
 
 
 def restore(file: str | Path | None = None) -> tuple[Path, Path | None]:
-    """Take a backup back, the newest unless one is named; returns it, and the backup of what stood here until now.
+    """Restore a backup, the newest unless one is named; returns it, and the backup of what was here before.
 
     So a second `restore()` undoes the first.
     """
     chosen = Path(file) if file is not None else store.latest_backup()
     if chosen is None:
-        raise SetupError(f"There is no backup in {progress_file().parent}: name the file to take back.")
+        raise SetupError(f"There is no backup in {progress_file().parent}: name the file to restore.")
     if not chosen.is_file():
         raise SetupError(f"There is no file {chosen}: choose a progress-backup-….sqlite3.")
     return chosen, store.take_back(chosen)

@@ -61,11 +61,11 @@ def latest_backup() -> Path | None:
     return max(progress_file().parent.glob("progress-backup-*.sqlite3"), key=lambda file: file.stem, default=None)
 
 
-def begin_anew(backup: bool) -> Path | None:
-    """Empty the file; returns the backup, if there was anything to keep and one was wanted."""
+def begin_anew() -> Path | None:
+    """Empty the file; returns the backup, if there was anything to keep."""
     with opened() as connection:
         connection.execute("BEGIN IMMEDIATE")  # nobody else writes between the copy and the emptying
-        kept = back_up(connection) if backup else None
+        kept = back_up(connection)
         for table in TABLES:
             connection.execute(f"DELETE FROM {table}")
         connection.execute("COMMIT")
@@ -92,11 +92,11 @@ def _rows_of(file: Path) -> Rows:
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as source:
                 source.backup(copy)
             if copy.execute("PRAGMA user_version").fetchone() == (0,):
-                raise SetupError(f"{file} is no progress file: choose a progress-backup-….sqlite3.")
+                raise SetupError(f"{file} is not a progress file: choose a progress-backup-….sqlite3.")
             _check_and_upgrade(copy, file)
             return {table: list(_named_rows(copy, table)) for table in TABLES}
     except sqlite3.Error as error:
-        raise SetupError(f"{file} cannot be taken back ({error}): choose a progress-backup-….sqlite3.") from error
+        raise SetupError(f"{file} cannot be restored ({error}): choose a progress-backup-….sqlite3.") from error
 
 
 def _named_rows(connection: sqlite3.Connection, table: str, order: str = "ASC") -> Iterator[dict[str, Any]]:
@@ -137,7 +137,7 @@ def opened() -> Iterator[sqlite3.Connection]:
 
 
 def _guard(file: Path, begin: str) -> sqlite3.Connection:
-    """A lock beside the progress file, shared (`BEGIN`) by all who use it, `BEGIN EXCLUSIVE` for who replaces it.
+    """A lock beside the progress file, shared (`BEGIN`) by all who use it, exclusive (`BEGIN EXCLUSIVE`) to replace it.
 
     It is itself a database, since SQLite's locks work on every system and are let go when a process is killed.
     """
@@ -189,7 +189,7 @@ def _is_corrupt(error: sqlite3.DatabaseError) -> bool:
 
 
 def _set_aside(file: Path) -> None:
-    """Rename a file that is no database any more, and say so; of two processes that find it, only one does."""
+    """Rename a file that is no longer a database, and say so; of two processes that find it, only one does."""
     with closing(_guard(file, "BEGIN EXCLUSIVE")):
         try:
             _connect(file).close()

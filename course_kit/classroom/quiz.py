@@ -1,16 +1,13 @@
 """Checkpoint questions: `quiz("01.2")` shows one, `quiz("01.2").answer("b")` answers it without a mouse.
 
-Questions lie in `quizzes/NN.json`; every option has its reason. An answer is scored by option ids, never by
-position; the order shown is the file's, or with `shuffle=True` one that is drawn once per question from its id. The key
-stays in the kernel: what a notebook stores is the question and its options. Answers are kept by `progress.py`, and
-the last one is shown again in the live widget.
+Questions are in `quizzes/NN.json`; every option has its reason. An answer is scored by option ids, never by
+position; the order shown is the file's. The key stays in the kernel: what a notebook stores is the question and its
+options. Answers are kept by `progress.py`, and the last one is shown again in the live widget.
 """
 
 import difflib
 import html
 import json
-import random
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_kit.classroom import progress
+from course_kit.classroom.shown import Shown, to_html
 from course_kit.errors import CourseKitError, SetupError
 
 __all__ = [
@@ -26,11 +24,8 @@ __all__ = [
     "Question",
     "Quiz",
     "QuizGroup",
-    "Shown",
-    "lint_quizzes",
     "question_ids",
     "quiz",
-    "to_html",
 ]
 
 QUIZ_FOLDER = Path(__file__).parent / "quizzes"
@@ -79,13 +74,8 @@ class Question:
 
     @property
     def right_ids(self) -> frozenset[str]:
+        """The ids of the options that are right."""
         return frozenset(option.id for option in self.options if option.right)
-
-    def in_order_shown(self) -> tuple[Option, ...]:
-        """The options in an order that depends on the question's id and nothing else."""
-        options = list(self.options)
-        random.Random(self.id).shuffle(options)
-        return tuple(options)
 
 
 @dataclass(frozen=True)
@@ -94,11 +84,12 @@ class Feedback:
 
     right: bool | None
     sentence: str
-    chosen: tuple[Option, ...] = ()  # in the order shown
+    chosen: tuple[Option, ...] = ()
     note: str = ""
 
     @property
     def option_ids(self) -> tuple[str, ...]:
+        """The ids of the options that were chosen."""
         return tuple(option.id for option in self.chosen)
 
     def __str__(self) -> str:
@@ -116,31 +107,11 @@ class Feedback:
         )
 
 
-class Shown:
-    """Something with `as_text` and `as_html`, which stand in for a widget wherever no widget can be drawn."""
-
-    def as_text(self) -> str:
-        raise NotImplementedError
-
-    def as_html(self) -> str:
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return self.as_text()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        widget = getattr(super(), "_repr_mimebundle_", None)  # when this is mixed into an ipywidgets class
-        bundle = widget(**kwargs) if widget else None
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
-        return {**(data or {}), "text/plain": self.as_text(), "text/html": self.as_html()}
-
-
 class Quiz(Shown):
     """One question: as text and HTML everywhere, as a widget where ipywidgets is installed."""
 
-    def __init__(self, question: Question, *, shuffle: bool = True, fresh: bool = False):
+    def __init__(self, question: Question, *, fresh: bool = False):
         self.question = question
-        self.shown = question.in_order_shown() if shuffle else question.options
 
     def answer(self, *option_ids: str | Iterable[str]) -> Feedback:
         """Grade and keep an answer: `.answer("b")`, or `.answer("a", "c")` where several are right."""
@@ -164,19 +135,19 @@ class Quiz(Shown):
         if not chosen:
             return Feedback(None, "Nothing is chosen yet: choose an option, then check.")
         if question.kind == "single" and len(chosen) > 1:
-            return Feedback(None, f"Question {question.id} takes one option, and {len(chosen)} were given: choose one.")
+            return Feedback(None, f"Question {question.id} takes one option, but {len(chosen)} were given: choose one.")
         right = frozenset(chosen) == question.right_ids
         incomplete = frozenset(chosen) < question.right_ids
         sentence = (
-            "Right." if right else "Not yet: what you chose is right, and it is not all." if incomplete else "Not yet."
+            "Right." if right else "Not yet: what you chose is right, but not complete." if incomplete else "Not yet."
         )
-        return Feedback(right, sentence, tuple(option for option in self.shown if option.id in chosen))
+        return Feedback(right, sentence, tuple(option for option in question.options if option.id in chosen))
 
     def asked(self) -> str:
         """The question and its options, as text."""
         question = self.question
         head = f"Question {question.id} ({_choose(question)})"
-        return "\n".join([head, question.question, *(f"  {option.id}) {option.text}" for option in self.shown)])
+        return "\n".join([head, question.question, *(f"  {option.id}) {option.text}" for option in question.options)])
 
     def as_text(self) -> str:
         question = self.question
@@ -184,7 +155,7 @@ class Quiz(Shown):
         return f'{self.asked()}\nRun this cell to answer, or write: quiz("{question.id}").answer({ids})'
 
     def as_html(self) -> str:
-        options = "".join(f"<li>{to_html(f'{option.id}) {option.text}')}</li>" for option in self.shown)
+        options = "".join(f"<li>{to_html(f'{option.id}) {option.text}')}</li>" for option in self.question.options)
         return f"{self._head()}<ul>{options}</ul><p><i>Run this cell to answer.</i></p>"
 
     def _head(self) -> str:
@@ -224,12 +195,12 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
     class QuizWidget(Quiz, ipywidgets.VBox):
         """`.choices` (RadioButtons, or a box of Checkboxes), `.button` and `.feedback` are the parts to click."""
 
-        def __init__(self, question: Question, *, shuffle: bool = True, fresh: bool = False):
-            Quiz.__init__(self, question, shuffle=shuffle)
+        def __init__(self, question: Question, *, fresh: bool = False):
+            Quiz.__init__(self, question)
             # Labels are plain text: the marks around code would be shown as they are.
-            labels = [f"{option.id}) {option.text}".replace("`", "") for option in self.shown]
+            labels = [f"{option.id}) {option.text}".replace("`", "") for option in question.options]
             wide = {"width": "auto"}
-            pairs = list(zip(labels, (option.id for option in self.shown), strict=True))
+            pairs = list(zip(labels, (option.id for option in question.options), strict=True))
             name = f"Options of question {question.id}"
             if question.kind == "single":
                 self.choices = ipywidgets.RadioButtons(options=pairs, value=None, layout=wide, tooltip=name)
@@ -249,7 +220,10 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
         def chosen(self) -> list[str]:
             if self.question.kind == "single":
                 return [self.choices.value] if self.choices.value is not None else []
-            return [option.id for option, box in zip(self.shown, self.choices.children, strict=True) if box.value]
+            return [option.id for option, box in self._boxes() if box.value]
+
+        def _boxes(self) -> Iterable[tuple[Option, Any]]:
+            return zip(self.question.options, self.choices.children, strict=True)
 
         def answer(self, *option_ids: str | Iterable[str]) -> Feedback:
             feedback = Quiz.answer(self, *option_ids)
@@ -269,7 +243,7 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
             if self.question.kind == "single":
                 self.choices.value = feedback.option_ids[0]
             else:
-                for option, box in zip(self.shown, self.choices.children, strict=True):
+                for option, box in self._boxes():
                     box.value = option.id in feedback.option_ids
 
         def _show_last_answer(self) -> None:
@@ -289,20 +263,20 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
     return QuizWidget, QuizGroupWidget
 
 
-def quiz(id: str, *, shuffle: bool = False, fresh: bool = False) -> Quiz | QuizGroup:
+def quiz(id: str, *, fresh: bool = False) -> Quiz | QuizGroup:
     """The question with this id, or all whose ids begin with it: `quiz("01.2")`, `quiz("01.recall")`.
 
-    `shuffle` shows the options in another order, the same one each time; with `fresh` an earlier answer is not shown.
+    With `fresh` an earlier answer is not shown.
     """
     lesson, _, rest = str(id).partition(".")
     wanted = f"{lesson.zfill(2)}.{rest}"
     known = {question.id: question for question in _questions()}
     one, group = _widgets()
     if wanted in known:
-        return one(known[wanted], shuffle=shuffle, fresh=fresh)
+        return one(known[wanted], fresh=fresh)
     found = [each for id, each in known.items() if id.startswith(f"{wanted}.")]
     if found:
-        return group([one(question, shuffle=shuffle, fresh=fresh) for question in found])
+        return group([one(question, fresh=fresh) for question in found])
     nearest = difflib.get_close_matches(wanted, known, n=1, cutoff=0)
     hint = f"the nearest is {nearest[0]!r}" if nearest else "no questions are installed, so install course-kit again"
     raise CourseKitError(f"There is no question {id!r}: {hint}.")
@@ -319,82 +293,8 @@ def _questions() -> list[Question]:
         try:
             questions += [Question.read(item) for item in json.loads(file.read_text(encoding="utf-8"))]
         except (ValueError, AttributeError, TypeError) as error:
-            raise CourseKitError(f"{file.name} is not a list of questions: {error}. Mend the file.") from error
+            raise CourseKitError(f"{file.name} is not a list of questions: {error}. Fix the file.") from error
     return questions
-
-
-def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]:
-    """What is wrong with the questions of one file, one sentence each; an empty list when nothing is."""
-    read = [question if isinstance(question, Question) else Question.read(question) for question in questions]
-    found, ids = list[str](), [question.id for question in read]
-    found += [f"{id}: the id is used {ids.count(id)} times" for id in dict.fromkeys(ids) if ids.count(id) > 1]
-    for question in read:
-        options, right = question.options, len(question.right_ids)
-        option_ids = [option.id for option in options]
-        rules = {
-            "the id must be like 01.2": bool(re.fullmatch(r"\d\d(\.[a-z0-9-]+)+", question.id)),
-            "the kind must be single or multiple": question.kind in ("single", "multiple"),
-            "the question is empty": bool(question.question.strip()),
-            "option ids must be unique and not empty": len(set(option_ids)) == len(options) and all(option_ids),
-            "at least one option must be right": right > 0,
-            "at least one option must be wrong": right < len(options),
-            "a single question must have exactly one right option": question.kind != "single" or right == 1,
-            "two options say the same": len({option.text.strip() for option in options}) == len(options),
-            "there are fewer than three options": len(options) >= 3,
-            "the right option stands out by its length": question.kind != "single" or not _stands_out(question),
-        }
-        found += [f"{question.id}: {sentence}" for sentence, holds in rules.items() if not holds]
-        found += [f"{question.id}: option {option.id} has no text" for option in options if not option.text.strip()]
-        found += [f"{question.id}: option {option.id} has no reason" for option in options if not option.why.strip()]
-    singles = [question for question in read if question.kind == "single" and len(question.right_ids) == 1]
-    if len(singles) >= 4:
-        longest = [question.id for question in singles if _right_is_longest(question)]
-        if len(longest) > 0.5 * len(singles):
-            found.append(f"the right option is the longest too often: {_list(longest)}")
-        for name, orders in {
-            "file": [q.options for q in singles],
-            "shown": [q.in_order_shown() for q in singles],
-        }.items():
-            places = [[option.right for option in order].index(True) for order in orders]
-            if len(set(places)) == 1:
-                found.append(f"the right option always stands in the same place (order: {name})")
-            elif name == "file" and max(map(places.count, places)) > 0.6 * len(places):
-                found.append("the right option stands in the same place too often")
-    return found
-
-
-def to_html(text: str) -> str:
-    """Plain text with `code` spans, fenced blocks and *stressed words* as HTML; everything is escaped.
-
-    ``"Read `stop_reason` < *first*"`` → `"Read <code>stop_reason</code> &lt; <em>first</em>"`
-    """
-    pieces = re.split(r"```\w*\n(.*?)\n?```|`([^`\n]+)`|(\n\s*\n)", text, flags=re.DOTALL)
-    made = ""
-    for plain, block, span, gap in zip(pieces[::4], *(pieces[n::4] + [None] for n in (1, 2, 3)), strict=True):
-        made += re.sub(r"(?<![\w*])\*(\w(?:[^*\n]*\w)?)\*(?![\w*])", r"<em>\1</em>", html.escape(plain))
-        if block is not None:
-            made += f"<pre><code>{html.escape(block)}</code></pre>"
-        elif span is not None:
-            made += f"<code>{html.escape(span)}</code>"
-        elif gap is not None:
-            made += "<br><br>"
-    return made
-
-
-def _right_is_longest(question: Question) -> bool:
-    lengths = {
-        option.right: max(len(o.text) for o in question.options if o.right == option.right)
-        for option in question.options
-    }
-    return lengths[True] > lengths.get(False, 0)
-
-
-def _stands_out(question: Question) -> bool:
-    """Whether the right option is longer than each other by more than a fifth, and by a word at least."""
-    right, wrong = (
-        max((len(o.text) for o in question.options if o.right is is_right), default=0) for is_right in (True, False)
-    )
-    return right > max(1.2 * wrong, wrong + 6)
 
 
 def _choose(question: Question) -> str:

@@ -1,17 +1,17 @@
 """The search box: look for a tool in your own words, and see what each way to search finds, and why.
 
 `search_box(tools)` shows it; without a mouse, `.search("Where is my parcel?")` finds and `.compare("…")` puts the ways
-side by side. What a search reads and how it ranks is the business of `contract/index.py`; the tools that are meant come
+side by side. What a search reads and how it ranks is decided in `contract/index.py`; the tools that are meant come
 with the request, so that a miss is seen as one.
 """
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import choice_field, number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.contract.index import Hit, SearchError, ToolIndex
 
 __all__ = ["SearchBox", "search_box"]
@@ -29,15 +29,9 @@ class SearchBox(Shown):
         query: str = "Where is the parcel of my order?",
         *,
         gold: Mapping[str, Sequence[str]] | None = None,
-        ways: Iterable[str] = WAYS,
-        limit: int = 5,
     ):
-        self.indexes = {way: ToolIndex(tools, way) for way in ways}  # type: ignore[arg-type]
-        if not self.indexes:
-            raise ValueError(f"Give at least one way to search: {', '.join(WAYS)}.")
-        self.query = query
-        self.way = next(iter(self.indexes))
-        self.limit = limit
+        self.indexes = {way: ToolIndex(tools, way) for way in WAYS}  # type: ignore[arg-type]
+        self.query, self.way = query, WAYS[0]
         self.gold = dict(gold or {})
 
     def search(self, query: str, way: str | None = None) -> list[Hit]:
@@ -83,11 +77,11 @@ class SearchBox(Shown):
         return self.indexes[wanted]
 
     def _found(self, way: str) -> list[Hit]:
-        return self._index(way).search(self.query, self.limit)
+        return self._index(way).search(self.query)
 
     def _names(self, query: str, way: str) -> list[str]:
         try:
-            hits = self._index(way).search(query, self.limit)
+            hits = self._index(way).search(query)
         except SearchError:
             return ["no pattern"]
         meant = self.gold.get(query, ())
@@ -105,7 +99,8 @@ class SearchBox(Shown):
             for place, hit in enumerate(hits, 1)
         ]
         if not hits:
-            lines = ["Nothing found: no tool has a word of this."]
+            what = "matches this pattern" if self.way == "regex" else "has any of these words"
+            lines = [f"Nothing found: no tool {what}."]
         if meant and not set(meant) & {hit.tool_name for hit in hits}:
             lines.append(f"✗ Missed: {', '.join(meant)} was meant.")
         return lines
@@ -119,14 +114,12 @@ def search_box(
     query: str = "Where is the parcel of my order?",
     *,
     gold: Mapping[str, Sequence[str]] | None = None,
-    ways: Iterable[str] = WAYS,
-    limit: int = 5,
 ) -> SearchBox:
     """A search box over these tools; its plain calls are `.search("…")` and `.compare("…")`.
 
-    `gold` says which tools a request is meant for: `{"Where is it?": ["track_parcel"]}`; such requests stand in a list.
+    `gold` says which tools a request is meant for: `{"Where is it?": ["track_parcel"]}`; such requests are listed.
     """
-    return _widget()(tools, query, gold=gold, ways=ways, limit=limit)
+    return _widget()(tools, query, gold=gold)
 
 
 @cache
@@ -152,7 +145,7 @@ def _widget() -> type[SearchBox]:
             self.field.observe(lambda change: self._show(), "value")
             self.choice.observe(lambda change: self._show(), "value")
             self.requests.observe(lambda change: self._take(change["new"]), "value")
-            parts = [self.field, self.choice, *([self.requests] if self.gold else []), self.result]
+            parts = [choice_rules(), self.field, self.choice, *([self.requests] if self.gold else []), self.result]
             ipywidgets.VBox.__init__(self, parts)
             self.add_class("course-search-box")
             self._show()

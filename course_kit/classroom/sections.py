@@ -1,4 +1,4 @@
-"""The sections of a lesson: what stands between two of its headings, numbered as a reader counts them.
+"""The sections of a lesson: what is between two of its headings, numbered as a reader counts them.
 
 Section 1 begins at the first `##` heading; what comes before it (title, imports) is section 0. Read from the notebooks
 that are shipped, never from a learner's copy. Running a section is `catching_up.py`'s business.
@@ -39,10 +39,12 @@ class Section:
 
     @property
     def items(self) -> tuple[str, ...]:
+        """The curriculum items of the section: `("item-05.2",)`."""
         return tuple(tag for cell in self.cells for tag in cell.tags if tag.startswith("item-"))
 
     @property
     def questions(self) -> tuple[str, ...]:
+        """The ids of the quizzes asked in the section."""
         return tuple(id for cell in self.cells for id in QUESTION.findall(cell.source))
 
 
@@ -64,7 +66,7 @@ def lesson_sections(lesson: str) -> tuple[Section, ...]:
 
 
 def section_of(id: str) -> Section | None:
-    """The section in which the quiz question `id` stands: `section_of("05.3")`."""
+    """The section that asks the quiz question `id`: `section_of("05.3")`."""
     sections = lesson_sections(lesson_of(id))
     return next((one for one in sections if any(_stands_for(shown, id) for shown in one.questions)), None)
 

@@ -1,8 +1,8 @@
 """One conversation in every provider's shape, with what differs marked: `side_by_side(messages, tools=[…])`.
 
 Step 1 is the definitions, then comes one step for each message; an assistant's message is shown as the reply that
-brought it, since there the stop signal stands. The shapes themselves are made in `contract/shapes`; here they are only
-laid beside each other. MCP is missing: there no conversation travels.
+brought it, since the stop signal is there. The shapes themselves are made in `contract/shapes`; here they are only
+laid beside each other. MCP is missing: it carries no conversation.
 """
 
 import html
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import choice_field, number_field
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import PRE, choice_field, choice_rules, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.classroom.transcript import read_messages
 from course_kit.contract.messages import Message
 from course_kit.contract.shapes import Lost, definition_to, reply_to, request_to
@@ -71,7 +71,6 @@ ITEM_WITHOUT_ROLE = ("function_call", "function_call_output")
 FLAG_IN_TEXT = "is_error: true\n"
 WIDTH = 100
 SAME, OTHER = "=", "≠"
-PRE = '<pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
 
 
 class Step(Shown):
@@ -132,7 +131,7 @@ class SideBySide(Shown):
         unknown = [shape for shape in shapes if shape not in VIEWED]
         if unknown or not shapes:
             raise ValueError(
-                f"{unknown[0] if unknown else 'Nothing'!r} is no shape to view: choose of {', '.join(VIEWED)}."
+                f"{unknown[0] if unknown else 'Nothing'!r} is not a shape to view: choose from {', '.join(VIEWED)}."
             )
         self.messages = read_messages(source)
         self.shapes = tuple(shapes)
@@ -147,7 +146,7 @@ class SideBySide(Shown):
         """Step `number`, the first is 1, in all shapes or in those named; outside there is the nearest end."""
         chosen = shapes or self.shapes
         if unknown := [shape for shape in chosen if shape not in self.shapes]:
-            raise ValueError(f"{unknown[0]!r} is not shown here: choose of {', '.join(self.shapes)}.")
+            raise ValueError(f"{unknown[0]!r} is not shown here: choose from {', '.join(self.shapes)}.")
         number = min(max(number, 1), max(len(self), 1))
         index = number - (2 if self.tools else 1)
         title = f"Step {number} of {len(self)}: {self._title(index)}"
@@ -241,7 +240,7 @@ def _walk(shape: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _topic(shape: str, key: str, depth: int) -> str | None:
-    # An item of Responses has a status of its own; the reply's is the outermost.
+    # An item of Responses has its own status; the reply's is the outermost.
     return None if key == "status" and depth else KEYS[shape].get(key)
 
 
@@ -308,15 +307,15 @@ def _widget() -> type[SideBySide]:
             self.number = number_field("Step", 1, 1, last, f"Step 1 to {last}", name_width="80px")
             self.left = choice_field("Left", options, self.shapes[0], "The shape on the left", name_width="80px")
             self.right = choice_field("Right", options, self.shapes[-1], "The shape on the right", name_width="80px")
-            self.view = ipywidgets.HTML()
+            self.view = ipywidgets.HTML(layout={"overflow": "auto"})  # where it is narrow, the table scrolls
             for part in (self.number, self.left, self.right):
                 part.observe(lambda _: self._draw(), "value")
-            ipywidgets.VBox.__init__(self, [self.number, self.left, self.right, self.view])
+            ipywidgets.VBox.__init__(self, [choice_rules(), self.number, self.left, self.right, self.view])
             self.add_class("course-side-by-side")
             self._draw()
 
         def _draw(self) -> None:
             chosen = dict.fromkeys([self.left.value, self.right.value])
-            self.view.value = SideBySide.step(self, self.number.value, *chosen).as_html()
+            self.view.value = status(SideBySide.step(self, self.number.value, *chosen).as_html())
 
     return SideBySideWidget

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from course_kit.classroom.fields import status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.shown import Shown
 from course_kit.contract.reading import schemas_of
 from course_kit.contract.schema import NotJSON, parse_json
 from course_kit.contract.strict import (
@@ -34,7 +34,7 @@ __all__ = ["Cell", "Row", "StrictTable", "strict_table"]
 PROVIDERS = {"anthropic": "Anthropic", "openai": "OpenAI"}
 LEGEND = (
     "taken: the API accepts it · refused: 400 · unsure: docs and probes disagree · moved: told in the description, "
-    "enforced by nobody · changed: rewritten, see the notes · dropped: gone · yours: needs a decision of yours"
+    "enforced by nobody · changed: rewritten, see the notes · dropped: gone · yours: you must decide"
 )
 MARKS = {
     "taken": "✓",
@@ -55,7 +55,7 @@ CLOSED |= {"dependentSchemas", "prefixItems", "additionalProperties"}
 REWRITTEN = frozenset("type enum const $ref anyOf oneOf allOf $defs definitions".split())
 UNSURE = {
     "anthropic": "the docs say 400; probes of 2026-07 to 09 found it accepted, and not enforced",
-    "openai": "listings of what is supported disagree",
+    "openai": "lists of supported keywords disagree",
 }
 LEFT = 'style="text-align: left; padding: 2px 12px 2px 0"'
 LONGEST = 34  # characters of a value in the table
@@ -107,7 +107,7 @@ class StrictTable(Shown):
     """The table as text and HTML everywhere; with a field to paste into where ipywidgets is installed.
 
     `.rows` are all keywords, `.schemas["anthropic"]` the rewritten schema (a list of them for several tools), and
-    `.problem` the sentence that stands in place of the table when there is nothing to show.
+    `.problem` the sentence shown in place of the table when there is nothing to show.
     """
 
     def __init__(self, source: Any = None):
@@ -149,7 +149,7 @@ class StrictTable(Shown):
             refused = [row.keyword for row in self.rows if row.cells[provider].answer == "refused"]
             problems = [(read.name, each) for read in self._read for each in read.strict[provider].problems]
             as_is = f"400 as it is ({', '.join(dict.fromkeys(refused))})" if refused else "taken as it is"
-            after = "not taken after to_strict either" if problems else "taken after to_strict"
+            after = "still not taken after to_strict" if problems else "taken after to_strict"
             lines.append(f"{name}: {as_is}; {after}.")
             lines += [f"  yours to decide, {_place(one.path, tool)}: {one.message}" for tool, one in problems[:5]]
         counts = [count_strict(read.strict["anthropic"].schema) for read in self._read]
@@ -160,7 +160,7 @@ class StrictTable(Shown):
         return lines + [f"  {refusal.message}" for refusal in strict_budget(sent)]
 
     def notes(self) -> list[str]:
-        """What stands behind "changed", "lost", "raises" and "unsure"; what is yours to decide is in the summary."""
+        """The reasons for "changed", "lost", "raises" and "unsure"; what is yours to decide is in the summary."""
         said = [
             f"{row.place}, {row.keyword} ({_name(side)}): {cell.note}"
             for row in self.shown
@@ -237,7 +237,8 @@ def _widget() -> type[StrictTable]:
             )
             self.button = ipywidgets.Button(description="Show the table", tooltip="Show the table of the schema above")
             self.button.on_click(self._clicked)
-            self.table = ipywidgets.HTML(self.as_html())
+            wide_table = {"overflow": "auto"}  # where the page is narrow it scrolls, else it would be cut off
+            self.table = ipywidgets.HTML(status(self.as_html()), layout=wide_table)
             ipywidgets.VBox.__init__(self, [self.field, self.button, self.table])
             self.add_class("course-strict-table")
 
@@ -328,7 +329,7 @@ def _cell(read: _Read, provider: str, path: Path, keyword: str, refusal: Refusal
     found = (_at(strict.schema, _tokens(place)) for place in sorted(places))
     result: dict[str, Any] = next((one for one in found if one is not None), {})
     if "anyOf" in result and "anyOf" not in node:
-        result = {**result["anyOf"][0], **result}  # made nullable: what it said stands in the first branch
+        result = {**result["anyOf"][0], **result}  # made nullable: what it said is in the first branch
     if keyword not in node or keyword in result or not strict.schema:
         return Cell(answer)
     return Cell(answer, "changed" if keyword in REWRITTEN else "dropped")

@@ -3,8 +3,7 @@
 `run_agent(..., on_event=recorder)` fills a `Recorder`; it shows what ran at the same time and what one after another,
 in rounds and without seconds, so that it is the same on every machine. The seconds are in `recorder.bars`, which
 `plots.plot_timeline` draws. `timeline()` is a board to play with: it runs nothing, and computes from given durations
-when each call would run. Which calls run together is decided elsewhere, in `harness/running.py`: it is asked, not
-repeated here.
+when each call would run. Which calls run together is decided in `harness/running.py`; this module asks it.
 """
 
 import heapq
@@ -17,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.fields import number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.shown import Shown
 from course_kit.contract.messages import tool_use, tool_use_blocks
 from course_kit.harness.running import batches
 from course_kit.harness.tools import Call, prepare, tool
@@ -25,7 +24,7 @@ from course_kit.harness.tools import Call, prepare, tool
 __all__ = ["Bar", "Board", "Recorder", "Schedule", "timeline"]
 
 SIGNS = {"read": "█", "write": "▒", "failed": "✗"}
-# What a letter stands for: the name of a tool, the kind of its bar, how many ticks it takes.
+# What a letter means: the name of a tool, the kind of its bar, how many ticks it takes.
 LETTERS = {
     "r": ("read", "read", 1),
     "s": ("slow_read", "read", 3),
@@ -35,7 +34,7 @@ LETTERS = {
 HOW = "Type a turn, such as srrrrr: r a read, s a slow read (3 ticks), f a read that fails, w a write."
 MOST_CALLS = 20
 LONGEST = 24
-PRE = '<pre style="line-height: 1.3; white-space: pre-wrap">'
+PRE = '<pre style="line-height: 1.3; white-space: pre-wrap; word-break: normal">'
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import choice_field, number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.contract.messages import user
 from course_kit.harness.agent import run_agent
 from course_kit.harness.mending import trim_messages
@@ -27,6 +27,8 @@ __all__ = ["Metered", "Reading", "TokenMeter", "make_log", "token_meter", "twent
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
 WIDEST = 40  # characters of the longest bar
 PRE = '<pre style="white-space: pre-wrap; word-break: normal">'
+# A bar that goes on in the next line looks like two: these lines scroll, and their width does not stretch the page.
+BARS = '<pre style="white-space: pre; overflow-x: auto; width: 0; min-width: 100%">'
 Strategy = Callable[[int], Sequence[Tool]]
 
 
@@ -42,6 +44,7 @@ class Reading:
 
     @property
     def answered(self) -> bool:
+        """Whether the answer holds the fact that was asked for."""
         return self.fact in self.said
 
 
@@ -54,6 +57,7 @@ class Metered:
 
     @property
     def contexts(self) -> list[int]:
+        """Input tokens of the last request of each turn."""
         return [reading.context for reading in self.readings]
 
     @property
@@ -112,7 +116,7 @@ def _clock(second: int) -> str:
     return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 
-def _make_orders(month: str, count: int = 100) -> list[dict[str, Any]]:
+def _make_orders(month: str) -> list[dict[str, Any]]:
     draw = random.Random(month)
     states = ["paid", "packed", "shipped", "delivered", "delivered"]
     return [
@@ -124,14 +128,14 @@ def _make_orders(month: str, count: int = 100) -> list[dict[str, Any]]:
             "weight_grams": draw.randrange(100, 9_000),
             "updated_at": f"2026-09-{n % 28 + 1:02}T07:00:00+02:00",
         }
-        for n in range(count)
+        for n in range(100)
     ]
 
 
 def twenty_questions() -> tuple[list[tuple[str, str]], dict[str, str], dict[str, list[dict[str, Any]]]]:
     """Lesson 08's tasks, the logs by service and the orders by month that they are about.
 
-    Of each log the start, the last error and a line just behind the middle are asked for, of each list a count.
+    They ask for the start, the last error and a line just after the middle of each log, and a count of each list.
     """
     services = ("checkout", "payments", "search", "mail", "stock")
     months = ("April", "June", "July", "August", "September")
@@ -164,7 +168,7 @@ class TokenMeter(Shown):
     def run(self, strategy: str, budget: int | None = None, keep: int | None = None) -> Metered:
         """Play the whole conversation under one strategy, with at most `keep` messages of it kept for each turn."""
         if strategy not in self.strategies:
-            raise ValueError(f"There is no strategy {strategy!r}: take one of {', '.join(self.strategies)}.")
+            raise ValueError(f"There is no strategy {strategy!r}: choose from {', '.join(self.strategies)}.")
         key = (strategy, self.budget if budget is None else budget, keep)
         if key not in self._played:
             self._played[key] = Metered(strategy, play(self.tasks, self.strategies[strategy](key[1]), keep))
@@ -178,7 +182,7 @@ class TokenMeter(Shown):
         """One turn, counted from 1: the question, the answer, what it holds, what it cost."""
         readings = self.run(strategy, budget).readings
         if not 1 <= number <= len(readings):
-            raise ValueError(f"There is no turn {number}: they go from 1 to {len(readings)}.")
+            raise ValueError(f"There is no turn {number}: choose from 1 to {len(readings)}.")
         reading = readings[number - 1]
         verdict = "holds" if reading.answered else "does not hold"
         return (
@@ -236,7 +240,7 @@ def _widget() -> type[TokenMeter]:
             self.result, self.said = ipywidgets.HTML(), ipywidgets.HTML()
             for part in (self.strategy, self.size, self.number):
                 part.observe(lambda _: self._show(), "value")
-            parts = [self.strategy, self.size, self.result, self.number, self.said]
+            parts = [choice_rules(), self.strategy, self.size, self.result, self.number, self.said]
             ipywidgets.VBox.__init__(self, parts)
             self.add_class("course-token-meter")
             self._show()
@@ -244,7 +248,8 @@ def _widget() -> type[TokenMeter]:
         def _show(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 chosen, size = self.strategy.value, self.size.value
-                self.result.value = f"{PRE}{html.escape(self.bars(chosen, size))}</pre>"
+                head, bars = html.escape(self.bars(chosen, size)).split("\n", 1)
+                self.result.value = f"{PRE}{head}</pre>{BARS}{bars}</pre>"
                 self.said.value = status(f"{PRE}{html.escape(self.turn(chosen, self.number.value, size))}</pre>")
             except Exception as error:
                 self.result.value = status(f"<p>✗ This could not be played: {html.escape(str(error))}</p>")

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from course_kit.classroom.fields import number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import PRE, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.classroom.visible import visible
 from course_kit.harness.trace import Trace
 from course_kit.harness.trace_export import masked
@@ -21,7 +21,6 @@ from course_kit.harness.trace_steps import CallRow, Step, steps_of
 __all__ = ["Card", "TraceStepper", "look", "trace_of", "trace_stepper"]
 
 LONGEST = 300  # characters of a value on a card
-PRE = '<pre style="white-space: pre-wrap; overflow-wrap: anywhere">'
 
 
 def trace_of(source: Any) -> Trace:
@@ -66,7 +65,7 @@ def look(source: Any, meant: str | None = None) -> Card:
         lines.append(f"    {call.step_id} {call.tool} {_json(call.raw_input)}{ran}")
     lines.append("4 contract or run" + ("" if calls else "   nothing to check"))
     lines += [f"    {call.step_id} {_contract(call)}; {_ran(call)}" for call in calls]
-    lines.append("5 one variable      Which one thing would you change? Keep the question, the model and all the rest.")
+    lines.append("5 one variable      Which one thing would you change? Keep question, model and everything else.")
     return Card("\n".join(lines))
 
 
@@ -110,7 +109,7 @@ class TraceStepper(Shown):
             f"{PRE}{html.escape(step_text(step))}</pre></details>"
             for step in shown.steps
         )
-        note = "with raw inputs: do not pass it on" if raw else "personal data and secrets that have a form are masked"
+        note = "with raw inputs: do not share it" if raw else "personal data and secrets of a known form are masked"
         page = (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Trace</title>'
             "<style>body { font-family: sans-serif; max-width: 60em; margin: 1em auto; padding: 0 1em }"
@@ -176,7 +175,8 @@ def _widget() -> type[TraceStepper]:
             self.number.observe(lambda change: self._go(change["new"]), "value")
             self.order.observe(lambda change: self._go(self.number.value), "value")
             said = [ipywidgets.HTML(f"<p>“{html.escape(self.complaint)}”</p>")] if self.complaint else []
-            row = ipywidgets.HBox([self.back, self.number, self.forward, self.order])
+            parts = [self.back, self.number, self.forward, self.order]
+            row = ipywidgets.HBox(parts, layout={"flex_flow": "row wrap"})  # else a narrow page cuts their texts
             ipywidgets.VBox.__init__(self, [*said, row, self.card])
             self.add_class("course-trace-stepper")
             self._go(1)
@@ -218,7 +218,7 @@ def _ran(call: CallRow) -> str:
 
 
 def _ended(steps: list[Step]) -> str:
-    return next((step.stop for step in reversed(steps) if step.stop), "no end is written down")
+    return next((step.stop for step in reversed(steps) if step.stop), "no end was recorded")
 
 
 def _seconds(latency: float | None) -> str:

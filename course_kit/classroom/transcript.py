@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import number_field, status
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import PRE, number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.contract.messages import Block, Message, content_blocks
 
 __all__ = ["Step", "Transcript", "as_text", "read_messages", "transcript"]
@@ -197,7 +197,7 @@ def _card_html(number: int, message: Message, labels: Mapping[str, int]) -> str:
         error = "<b>✗ is_error</b> " if block.get("is_error") else ""
         blocks += (
             f'<div style="border-left: 6px solid {colour}; padding-left: 8px; margin-top: 6px">{error}'
-            f'<b>{html.escape(heading)}</b><pre style="white-space: pre-wrap">{html.escape(body)}</pre></div>'
+            f"<b>{html.escape(heading)}</b>{PRE}{html.escape(body)}</pre></div>"
         )
     return (
         f'<div style="border: 1px solid #888888; padding: 8px; margin-top: 6px">'

@@ -2,15 +2,15 @@
 
 `trials_and_k(10, 9, k=3)` shows it; without a mouse `.set(k=5)` moves it. What is worked out is next door, in
 `evaluation/passk.py`; here it is laid out so that the counting can be seen: of all ways to draw k of the trials, how
-many hold no failure, and how many hold a pass.
+many have no failure, and how many have a pass.
 """
 
 import html
 from functools import cache
 from math import comb
 
-from course_kit.classroom.fields import number_field
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.fields import number_field, status
+from course_kit.classroom.shown import Shown
 from course_kit.evaluation.intervals import wilson
 from course_kit.evaluation.passk import naive_pass_hat_k, pass_at_k, pass_hat_k
 
@@ -46,6 +46,7 @@ class TrialsAndK(Shown):
 
     @property
     def marks(self) -> str:
+        """A sign for each trial: `"✓✓✓✗"`."""
         return "✓" * self.passed + "✗" * (self.trials - self.passed)
 
     def rows(self) -> list[tuple[int, float, float]]:
@@ -64,7 +65,7 @@ class TrialsAndK(Shown):
             f"pass^{k} = {no_failure:,}/{every:,} = {self.pass_hat:.1%}: all of {k} pass. "
             f"(Naive, ({c}/{n})^{k}: {naive_pass_hat_k(n, c, k):.1%}.)",
             f"pass@{k} = {every - all_fail:,}/{every:,} = {self.pass_at:.1%}: at least one of {k} passes.",
-            f"And {c} of {n} itself is vague: the rate lies between {low:.0%} and {high:.0%} (95 %, Wilson).",
+            f"And {c} of {n} itself is vague: the rate lies between {low:.0%} and {high:.0%} (95%, Wilson).",
         ]
 
     def as_text(self) -> str:
@@ -125,7 +126,8 @@ def _widget() -> type[TrialsAndK]:
         def __init__(self, trials: int = 10, passed: int = 9, k: int = 3):
             TrialsAndK.__init__(self, trials, passed, k)
             self.result, self._moving = ipywidgets.HTML(), False
-            self.trials_field = number_field("Trials", 1, 1, MOST, "How many trials of the task")
+            # Not at each key: on the way to 30 stands a 3, and it would take passes and k along.
+            self.trials_field = number_field("Trials", 1, 1, MOST, "How many trials of the task", at_each_key=False)
             self.passed_field = number_field("Passed", 0, 0, MOST, "How many of them passed")
             self.k_field = number_field("k", 1, 1, MOST, "How many in a row are asked about")
             fields = [self.trials_field, self.passed_field, self.k_field]
@@ -154,6 +156,6 @@ def _widget() -> type[TrialsAndK]:
                 field.value = value
                 field.max = self.trials
             self._moving = False
-            self.result.value = self.as_html()
+            self.result.value = status(self.as_html())
 
     return TrialsAndKWidget

@@ -28,7 +28,7 @@ __all__ = [
 
 LAYERS = ("selection", "inputs", "steps", "recovery")
 
-# Two profiles under the names that stand in the traces. The old one makes up a missing value one time in ten.
+# Two profiles under the names used in the traces. The old one makes up a missing value one time in ten.
 MODELS: dict[str, dict[str, Any]] = {
     "simulated-steady-4": {"profile": "steady", "invents": 0.1},
     "simulated-hasty-5": {"profile": "hasty"},
@@ -40,8 +40,8 @@ DESK = ("search_orders", "query_order", "track_parcel", "search_products", "refu
 class Release:
     """What runs. `changed` replaces descriptions by tool name, `more` adds definitions of tools.
 
-    `background` is a text about the customer; it is sent as a turn of its own ahead of the sentence, or with
-    `background_last` as one behind it.
+    `background` is a text about the customer; it is sent as its own turn before the sentence, or with `background_last`
+    after it.
     """
 
     model: str = "simulated-steady-4"
@@ -134,7 +134,7 @@ def passes(fixture: Fixture, run: Run) -> bool:
     }
     if fixture.layer == "selection":
         calls = tool_use_blocks(replies[0])
-    calls = [block for block in calls if block["name"] != "ask_user"]  # a question, and no deed
+    calls = [block for block in calls if block["name"] != "ask_user"]  # a question, and no action
     if fixture.layer == "recovery":
         calls = [block for block in calls if block["id"] not in failed]
     if sorted(block["name"] for block in calls) != sorted(fixture.wanted):
@@ -150,7 +150,7 @@ def passes(fixture: Fixture, run: Run) -> bool:
 def _sender(model: str, seed: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """The simulated model as a function `request -> message`; ids follow from the request."""
     if model not in MODELS:
-        raise ValueError(f"There is no model {model!r} here: take one of {', '.join(MODELS)}.")
+        raise ValueError(f"There is no model {model!r} here: choose from {', '.join(MODELS)}.")
     simulated = Simulated(seed=seed, **MODELS[model])
 
     def send(request: dict[str, Any]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ NEW_DESCRIPTION = {
 }
 ASK_USER = {
     "name": "ask_user",
-    "description": "Ask the user for something that is needed and that nobody has said.",
+    "description": "Ask the user for something that you need and were not told.",
     "input_schema": {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]},
 }
 

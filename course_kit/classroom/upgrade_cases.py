@@ -1,7 +1,7 @@
 """The sentences that two releases of the desk are compared with, each made for one layer.
 
 `fixtures()` were tried until the first release passed nearly all of them, as a team's own fixtures are. `other_words()`
-were written once and left as they are: what holds there too is no accident of the wording.
+were written once and left as they are: what holds there too is not an accident of the wording.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Text as it is, with nothing in it that the eye cannot see.
 
-What is put before a person who decides must be what runs. Unicode has characters that take no room, look like a plain
+What a person approves must be what runs. Unicode has characters that take no room, look like a plain
 space or turn the order of their neighbours round; here each of them becomes its JSON escape, so that the text stays
 JSON and reads back as exactly what it was.
 """
@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Any
 
-__all__ = ["json_html", "visible", "visible_json"]
+__all__ = ["columns", "json_html", "padded", "visible", "visible_json"]
 
 # Control and format characters (bidirectional marks, zero width, tags), half characters, private and unassigned ones,
 # separators. The plain space stays.
@@ -42,5 +42,15 @@ def visible_json(value: Any) -> str:
 def json_html(value: Any) -> str:
     """`visible_json` for a page: every space takes its room, and no string's direction reaches beyond its quotes."""
     marked = STRING.sub(lambda found: f"<bdi>{html.escape(found[0])}</bdi>", visible_json(value))
-    style = "white-space: break-spaces; overflow-wrap: anywhere; direction: ltr; line-height: 1.4"
+    style = "white-space: break-spaces; word-break: normal; overflow-wrap: anywhere; direction: ltr; line-height: 1.4"
     return f'<pre style="{style}">{marked}</pre>'
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def padded(text: str, width: int) -> str:
+    """The text filled up to so many columns of a terminal."""
+    return text + " " * (width - columns(text))

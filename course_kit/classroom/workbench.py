@@ -12,7 +12,7 @@ from typing import Any
 
 from course_kit.classroom.fields import number_field, status
 from course_kit.classroom.laboratory import Accuracy, jobs_of, measure, picked
-from course_kit.classroom.quiz import Shown
+from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
 
 __all__ = ["Workbench", "workbench"]

@@ -32,7 +32,7 @@ def workspace() -> Path:
     except OSError:
         writable = False
     if not writable:
-        raise SetupError(f"The workspace {folder} cannot be written: set COURSE_WORKSPACE to a folder that can.")
+        raise SetupError(f"The workspace {folder} is not writable: set COURSE_WORKSPACE to a folder that is.")
     return folder
 
 

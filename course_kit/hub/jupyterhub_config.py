@@ -33,7 +33,7 @@ def configure(c: Any, hub: Path) -> None:
     c.JupyterHub.cookie_secret_file = str(hub / "cookie_secret")
     c.JupyterHub.log_level = "WARN"
 
-    # Who: any nickname with the room's password. Whoever has the password can sign in as anybody.
+    # Who: any nickname with the room's password. Anyone with the password can sign in as anybody.
     c.JupyterHub.authenticator_class = "shared-password"
     c.SharedPasswordAuthenticator.user_password = settings["password"]
     c.Authenticator.allow_all = True  # without this nobody may sign in
@@ -41,7 +41,7 @@ def configure(c: Any, hub: Path) -> None:
     c.JupyterHub.active_server_limit = settings["most_learners"]
     c.JupyterHub.concurrent_spawn_limit = 0  # a class signs in at once; a limit here turns learners away
 
-    # What each gets: a server in a folder of her own. This separates folders, not users (see the package's note).
+    # What each gets: a server in their own folder. This separates folders, not users (see the package's note).
     c.JupyterHub.spawner_class = "simple"
     c.SimpleLocalProcessSpawner.home_dir_template = str(learners / "{username}")
     c.Spawner.cmd = [settings["single_user_command"]]
@@ -61,7 +61,7 @@ def configure(c: Any, hub: Path) -> None:
         *(["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []),
     ]
 
-    # How much: `simple` cannot limit a learner as a whole; each of her processes gets a limit of its own. The two
+    # How much: `simple` cannot limit a learner as a whole; each of their processes has its own limit. The two
     # settings of the spawner are for those that can (containers, systemd).
     c.Spawner.mem_limit = f"{settings['megabytes']}M"
     c.Spawner.cpu_limit = 2
@@ -69,7 +69,7 @@ def configure(c: Any, hub: Path) -> None:
 
 
 def prepare(spawner: Any) -> None:
-    """Before a learner's server starts: her folder, with the lessons in it; what she changed stays hers."""
+    """Before a learner's server starts: make their folder, with the lessons in it; what they changed stays."""
     from course_kit.classroom.workspace import MARKER, course_files
     from course_kit.lab import sync
 
@@ -89,7 +89,7 @@ def _limit_memory(megabytes: int) -> Callable[[], None]:
         try:
             resource.setrlimit(kind, (limit, limit))
         except (OSError, ValueError):
-            pass  # macOS takes no such limit: there the learners' good sense is the limit
+            pass  # macOS takes no such limit: there only the learners' good sense is a limit
 
     return set_limit
 

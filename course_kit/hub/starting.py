@@ -1,6 +1,6 @@
 """`course hub`: start a workshop server for a room, and say how learners get in.
 
-What JupyterHub is told stands in `jupyterhub_config.py`; here it is made sure that everything is installed, that the
+JupyterHub's settings are in `jupyterhub_config.py`; this module makes sure that everything is installed, that the
 room's folder belongs to the instructor alone, and that the hub ends with this command.
 """
 
@@ -37,18 +37,16 @@ SECONDS_TO_START = 60.0
 def missing(proxy: str | None = None) -> list[str]:
     """One sentence for each thing that a hub needs and this machine lacks, with the way to get it."""
     if os.name == "nt":
-        return ["JupyterHub does not run on Windows: use WSL there, or a machine with Linux or macOS."]
+        return ["JupyterHub does not run on Windows: use WSL, or a Linux or macOS machine."]
     lacking = []
     if _command("jupyterhub-singleuser") is None:
         lacking.append('JupyterHub is missing: run `pip install "course-kit[hub,lab]"`.')
     if shutil.which("node") is None:
-        lacking.append(
-            "Node.js is missing, which the hub's proxy runs on: install the package `nodejs` of your system."
-        )
+        lacking.append("Node.js, which the hub's proxy runs on, is missing: install your system's `nodejs` package.")
     if _proxy_command(proxy) is None:
         lacking.append(
             "The hub's proxy is missing: run `npm install -g configurable-http-proxy`, or install it in a folder with "
-            "`npm install --prefix DIR configurable-http-proxy` and say `--proxy DIR`."
+            "`npm install --prefix DIR configurable-http-proxy` and give `--proxy DIR`."
         )
     return lacking
 
@@ -60,7 +58,7 @@ def new_password() -> str:
 
 @dataclass(frozen=True)
 class Hub:
-    """A hub that runs. `url` is where learners go."""
+    """A running hub. `url` is where learners go."""
 
     url: str
     password: str
@@ -95,7 +93,7 @@ def start_hub(
         raise SetupError("\n".join(lacking))
     if password is not None and len(password) < 8:
         raise SetupError(
-            "The room's password has at least 8 characters: choose a longer one, or none to have one drawn."
+            "The room's password needs at least 8 characters: choose a longer one, or none for a random one."
         )
     folder = folder.absolute()
     hub, learners = folder / "hub", folder / "learners"
@@ -150,12 +148,12 @@ def _announcement(hub: Hub, host: str, port: int, most_learners: int, megabytes:
     if host in ("127.0.0.1", "localhost", "::1"):
         said.append("Only this machine can reach it. `--host 0.0.0.0` opens it to everybody in this network.")
     else:
-        said.append(f"It is OPEN to this network on port {port}, and the way there is not encrypted.")
+        said.append(f"It is OPEN to this network on port {port}, and traffic to it is not encrypted.")
     said += [
         f"Learners sign in with a nickname of small letters and digits, and the room's password: {hub.password}",
         "Folders are separate, users are not: all servers run under your account, and one learner's code can read "
         "another's files and yours. Use it for people who trust each other, best on a machine that holds nothing else.",
-        f"At most {most_learners} servers at once; plan 0.4 GB of memory a learner. No process may take more than "
+        f"At most {most_learners} servers at once; plan 0.4 GB of memory per learner. No process may use more than "
         f"{megabytes:,} MB.",
         f"Who is where: course board --workspaces '{hub.learners}/*'",
     ]
@@ -180,7 +178,7 @@ def _tail(file: Path) -> str:
     try:
         return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-5:])
     except OSError:
-        return "(there is nothing in it)"
+        return "(it is empty)"
 
 
 def _without_keys() -> dict[str, str]:

@@ -56,7 +56,7 @@ SHAPE: dict[str, Any] = {
 }
 NOTHING: dict[str, Any] = {"lesson": "", "at": "", "quizzes": {}, "exercises": {}}
 
-# The newest of everything that was kept, whatever its kind. An untouched exercise that was run is no try.
+# The newest of everything that was kept, whatever its kind. Running an untouched exercise is not a try.
 LAST = """
     SELECT id FROM (
         SELECT question_id AS id, at, 1 AS kind FROM quiz_answers

@@ -1,8 +1,8 @@
 """The learner's side of the board: `join("http://127.0.0.1:8765", "4K7-QX2", nickname="heron")`, and `leave()`.
 
-What one joined is kept in the workspace (`board.json`). From then on `tell` sends the counts of `counts.py` after
-each recorded answer or try, from a thread of its own: it is never waited for, and a board that is away is left alone
-for a while. The code and a random key, by which the board knows this workspace again, travel in the headers; the body
+The board you joined is kept in the workspace (`board.json`). From then on `tell` sends the counts of `counts.py` after
+each recorded answer or try, from its own thread: nothing waits for it, and a board that does not answer is left alone
+for a while. The code and a random key, by which the board recognises this workspace, travel in the headers; the body
 is the nickname and the counts.
 """
 
@@ -49,18 +49,18 @@ class Joined:
 
 
 class NotTaken(CourseKitError):
-    """The board answered and does not take the post; its own sentence says why."""
+    """The board refused the post; its own sentence says why."""
 
 
 def join(url: str, code: str, nickname: str | None = None) -> Said:
-    """Show on the board at `url` how far you are; without a nickname one is drawn. Names and answers never leave."""
+    """Show your progress on the board at `url`, by default under a random nickname. Names and answers never leave."""
     name = clean_nickname(nickname) if nickname is not None else drawn_nickname()
     if name is None:
         raise CourseKitError(
             "A nickname has 1 to 24 letters, digits, spaces or . _ - and begins with a letter or digit."
         )
     if not (code.strip().isascii() and code.strip().isprintable() and 1 <= len(code.strip()) <= 40):
-        raise CourseKitError("That is no join code: it looks like 4K7-QX2 and stands on your instructor's screen.")
+        raise CourseKitError("That is not a join code: it looks like 4K7-QX2 and is on your instructor's screen.")
     before = joined()
     key = before.key if before else secrets.token_urlsafe(16)
     board = Joined(_address(url), code.strip(), name, key)
@@ -71,7 +71,7 @@ def join(url: str, code: str, nickname: str | None = None) -> Said:
     except (OSError, http.client.HTTPException, UnicodeError) as problem:
         raise SetupError(
             f"No board answers at {board.url} ({getattr(problem, 'strerror', None) or type(problem).__name__}): "
-            "check the address, and that you are in the same network as your instructor."
+            "check the address, and that you are on the same network as your instructor."
         ) from None
     file = _file()
     try:
@@ -91,7 +91,7 @@ def leave() -> Said:
     board = joined()
     _file().unlink(missing_ok=True)
     if board is None:
-        return Said("You are on no board.")
+        return Said("You are not on a board.")
     try:
         _send("DELETE", board)
     except (NotTaken, OSError, http.client.HTTPException):
@@ -122,7 +122,7 @@ def tell() -> None:
         if _file().exists():
             _teller.wake()
     except Exception:
-        pass  # whatever goes wrong here, the lesson goes on
+        pass  # whatever goes wrong here, the lesson continues
 
 
 class _Teller:
@@ -183,7 +183,7 @@ def _send(method: str, board: Joined) -> None:
     if reply.status == 204:
         return
     if reply.headers.get("X-Course-Board") is None:
-        raise NotTaken(f"What answers at {board.url} is no course board: check the address.")
+        raise NotTaken(f"What answers at {board.url} is not a course board: check the address.")
     raise NotTaken(said)
 
 
@@ -195,7 +195,7 @@ def _address(url: str) -> str:
         good = False
     if not good:
         raise CourseKitError(
-            f"{url!r} is no address of a board: it begins with http://, as on your instructor's screen."
+            f"{url!r} is not a board's address: it begins with http://, as on your instructor's screen."
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 

@@ -1,8 +1,8 @@
 """The board as one page for a projector, and as plain text for a terminal.
 
-The page is whole in itself: style and script stand in it, nothing is fetched from elsewhere, and a content policy holds
-it to that. It asks for its own table again every few seconds; a button stops that, and without scripts the page
-reloads by itself.
+The page is self-contained: style and script are in it, nothing is fetched from elsewhere, and a content policy enforces
+that. It asks for its own table again every few seconds; a button stops that, and without scripts the page reloads by
+itself.
 """
 
 import base64
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from course_kit.classroom.board.counts import NOTHING
 from course_kit.classroom.board.room import Row
 from course_kit.classroom.sections import section_of
+from course_kit.classroom.visible import padded
 
 __all__ = ["POLICY", "as_text", "page", "summary_sentence", "table"]
 
@@ -38,7 +39,7 @@ let paused = false, shown = "";
 button.hidden = false;
 button.addEventListener("click", () => {
   paused = !paused;
-  button.textContent = paused ? "Go on refreshing" : "Stop refreshing";
+  button.textContent = paused ? "Resume refreshing" : "Stop refreshing";
 });
 setInterval(async () => {
   if (paused) return;
@@ -79,7 +80,7 @@ def page(rows: Sequence[Row]) -> str:
 
 def table(rows: Sequence[Row]) -> str:
     """The part of the page that changes. It holds no time of day, so it changes only when there is news."""
-    heads = ("nickname", "lesson", "section", "questions right", "exercises passed", "at work on", "last heard of")
+    heads = ("nickname", "lesson", "section", "questions right", "exercises passed", "working on", "last heard from")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     body = "".join(_html_row(row) for row in rows) or f'<tr><td colspan="{len(heads)}">Nobody has joined yet.</td></tr>'
     caption = html.escape(summary_sentence(rows))
@@ -89,10 +90,11 @@ def table(rows: Sequence[Row]) -> str:
 def as_text(rows: Sequence[Row]) -> str:
     """The same as lines for a terminal."""
     lines = [summary_sentence(rows)]
+    lines += [f"{'nickname':<24}  lesson  questions right  exercises passed  working on"] if rows else []
     for row in rows:
         name, lesson, section, questions, exercises, work, heard = _cells(row)
         lines.append(
-            f"{name:<24}  {lesson or '-':<2}  {questions:>3} questions  {exercises:>3} exercises  "
+            f"{padded(name, 24)}  {lesson or '-':<6}  {questions:>15}  {exercises:>16}  "
             f"{'; '.join(filter(None, [work, section, heard]))}".rstrip()
         )
     return "\n".join(lines)
@@ -124,7 +126,7 @@ def _html_row(row: Row) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    """Nickname, lesson, section, questions, exercises, what is worked on, when last heard of."""
+    """Nickname, lesson, section, questions, exercises, what is worked on, when last heard from."""
     if row.counts is None:
         return row.nickname, "", "", "", "", "progress cannot be read", ""
     counts = row.counts

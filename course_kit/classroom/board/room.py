@@ -4,8 +4,8 @@
     room.take(address, code, key, {"nickname": "heron", …})    # a post; a `Refusal` says why not
     room.rows()                                                 # what the page shows
 
-A nickname belongs to the key that came with it first, so nobody posts under another's. Nothing is written to disk: a
-board that is started again fills itself from the next posts. HTTP is `serving.py`'s business, looks are `page.py`'s.
+A nickname belongs to the key that came with it first, so nobody can post under another's. Nothing is written to disk: a
+board that is started again fills itself from the next posts. HTTP is in `serving.py`, the look in `page.py`.
 """
 
 import glob
@@ -110,7 +110,7 @@ class Room:
         clock: Callable[[], float] = time.monotonic,
     ):
         if len(_plain(code)) < SHORTEST_CODE:
-            raise CourseKitError(f"A join code has at least {SHORTEST_CODE} letters or digits: choose a longer one.")
+            raise CourseKitError(f"A join code needs at least {SHORTEST_CODE} letters or digits: choose a longer one.")
         self.code, self.workspaces, self.most_learners, self.clock = code, workspaces, most_learners, clock
         self._learners: dict[str, _Learner] = {}
         self._posts, self._wrong = _Rate(POSTS_A_MINUTE, clock), _Rate(WRONG_CODES_A_MINUTE, clock)
@@ -128,7 +128,7 @@ class Room:
         self._learners[name.casefold()] = _Learner(name, key, counts, self.clock())
 
     def drop(self, address: str, code: str, key: str, told: Any) -> None:
-        """Take a learner off the board, at her own wish."""
+        """Take a learner off the board, at their own request."""
         self._learners.pop(self._who(address, code, key, told).casefold(), None)
 
     def _who(self, address: str, code: str, key: str, told: Any) -> str:
@@ -145,7 +145,7 @@ class Room:
         if owner and not hmac.compare_digest(owner.key.encode(), key.encode()):
             raise Refusal(409, f"Somebody else here is called {name}: choose another nickname.")
         if self._posts.full(name.casefold()):
-            raise Refusal(429, "The board takes a post a second: it will take the next one.")
+            raise Refusal(429, "The board takes one post a second: it will take the next one.")
         self._posts.count(name.casefold())
         return name
 

@@ -161,13 +161,13 @@ def _announcement(room: Room, host: str, server: BoardServer) -> list[str]:
     if host in ("127.0.0.1", "::1", "localhost"):
         said.append("Only this machine can reach it. `--host 0.0.0.0` opens it to everybody in this network.")
     else:
-        said.append("It is OPEN to this network: whoever can reach this machine can read the page, without a password.")
-        said.append("The way there is not encrypted: use it in a room whose network you trust.")
+        said.append("It is OPEN to this network: anyone who can reach it can read the page without a password.")
+        said.append("Traffic to it is not encrypted: use it only on a network you trust.")
         if host in ("0.0.0.0", "::"):
-            said.append(f"Learners use the address of this machine in the network, port {server.port}.")
+            said.append(f"Learners use this machine's address in the network, port {server.port}.")
     shown = server.url if host not in ("0.0.0.0", "::") else f"http://ADDRESS:{server.port}"
     said.append(f"To join, in a terminal: course join {shown} {room.code}")
     said.append(f'or in a notebook: join("{shown}", "{room.code}")')
     if room.workspaces:
-        said.append(f"Folders that are read: {room.workspaces}")
+        said.append(f"Folders read: {room.workspaces}")
     return said

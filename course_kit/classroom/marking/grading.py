@@ -1,7 +1,7 @@
 """Marks for a folder of submissions: in parallel, with what is done kept at once, the same marks for the same seed.
 
 A notebook is marked once for each content, seed, version of the course and limits; `results.jsonl` keeps the verdicts,
-so a run that was stopped goes on where it was, and the files can be written anew without running anything. joblib
+so a run that was stopped goes on where it was, and the files can be written again without running anything. joblib
 carries the tasks, each of which holds all it needs: inside `joblib.parallel_config(backend=…)` they run elsewhere.
 """
 
@@ -36,6 +36,7 @@ from course_kit.errors import CourseKitError, SetupError
 __all__ = ["Grades", "Marked", "Row", "Task", "grade", "mark"]
 
 LIMITS = Limits()
+AS_GIVEN = Verdict(UNTOUCHED.status, "It is unchanged: nothing was answered.", UNTOUCHED.key)
 NO_NOTEBOOK = Verdict("no notebook", "No notebook of this lesson was handed in.", "no notebook")
 
 
@@ -104,7 +105,7 @@ def grade(
     began = time.monotonic()
     submissions = read_submissions(folder)
     if out.resolve().is_relative_to(folder.resolve()):
-        raise CourseKitError("The marks would lie among the submissions: name another folder with --out.")
+        raise CourseKitError("The marks would be written among the submissions: name another folder with --out.")
     out.mkdir(parents=True, exist_ok=True)
     kept = out / "results.jsonl"
     seed = _seed(kept) if seed is None else seed
@@ -149,7 +150,7 @@ def grade(
 
 
 def mark(task: Task) -> Marked:
-    """Mark one notebook; the learner's code runs behind walls, the verdicts come from elsewhere."""
+    """Mark one notebook; the learner's code runs isolated, the verdicts come from elsewhere."""
     began = time.monotonic()
     walls = task.walls or isolation()
     observers = {one.exercise_id: one for one in observers_of(task.lesson, task.seed)}
@@ -169,6 +170,7 @@ def mark(task: Task) -> Marked:
     found = {}
     for id in exercises:
         verdict = judged.get(id, BY_HAND) if id in to_judge else _without_judge(id, ran)
+        verdict = AS_GIVEN if verdict == UNTOUCHED else verdict  # the other sentence speaks to the learner
         message = without_keys(one_line(verdict.message, 700))
         found[id] = Verdict(verdict.status, message, without_keys(one_line(verdict.key)))
     return Marked(task.key, found, round(time.monotonic() - began, 2))
@@ -183,7 +185,7 @@ def _without_judge(id: str, ran: Ran) -> Verdict:
     if report is None:
         if ran.late:
             return Verdict("not yet", f"It was not reached: something before it {ran.late}.", "not reached")
-        return Verdict("not yet", "Nothing came of it: the notebook's process said that it had ended.", "no report")
+        return Verdict("not yet", "There is no result: the notebook's process said that it had ended.", "no report")
     if report.get("untouched") is True:
         return UNTOUCHED
     if "strange" in report:
@@ -207,7 +209,7 @@ def _mark_all(tasks: list[Task], jobs: int | None, total: int) -> Iterator[Marke
     except ImportError:
         raise SetupError('Marking needs joblib and psutil: run `pip install "course-kit[teach]"`.') from None
     begin()
-    # The work is done in processes of its own, so threads suffice here; a configured backend takes their place.
+    # The work is done in separate processes, so threads suffice here; a configured backend takes their place.
     parallel = Parallel(n_jobs=jobs or os.cpu_count() or 1, prefer="threads", return_as="generator_unordered")
     bar = tqdm(total=total, initial=total - len(tasks), unit="notebook", disable=None)
     try:

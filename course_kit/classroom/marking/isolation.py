@@ -1,10 +1,10 @@
-"""Walls around a submission's process, as high as this system builds them, and one sentence on how high that is.
+"""Isolation of a submission's process, as far as this system allows, and one sentence on how far that is.
 
-On Linux with `unshare` and its companions (util-linux): namespaces of its own for processes, network, mounts and
-messages, and a file system made for it in memory. It holds the system's programs, this Python and the course's package
-without its checks, read-only, and an empty folder to work in: no solutions, no home folder, no other submission. The
-code in it has no privileges; started by root, it belongs to a user that nobody else is, since the limit on
-processes does not count for root. When its first process ends, all others end with it.
+On Linux with `unshare` and its companions (util-linux): its own namespaces for processes, network, mounts and messages,
+and a file system made for it in memory. It holds the system's programs, this Python and the course's package without
+its checks, read-only, and an empty folder to work in: no solutions, no home folder, no other submission. The code in it
+has no privileges; started by root, it runs as a user that nobody else has, since the limit on processes does not apply
+to root. When its first process ends, all others end with it.
 
 Elsewhere, and where the system forbids this, limits on time, memory, files and processes remain, and an environment
 without keys. The sentence says so. Neither is a sandbox for code that attacks the kernel.
@@ -46,16 +46,16 @@ class Isolation:
 
 @cache
 def isolation() -> Isolation:
-    """What this machine allows, found out by starting Python behind the walls once."""
+    """What this machine allows, found out by starting an isolated Python once."""
     if not sys.platform.startswith("linux"):
         return limits_alone("namespaces exist on Linux only")
     if missing := [name for name in PROGRAMS if not shutil.which(name, path=_path())]:
         return limits_alone(f"{' and '.join(missing)} (util-linux) cannot be found")
     walls = Isolation(
         "namespaces",
-        "Each notebook runs in namespaces of its own: no network but loopback, its own processes, a file system "
-        "without solutions, checks and other submissions, no privileges, and limits on time, memory, files, output "
-        "and processes. This is no sandbox for code that attacks the kernel: for strangers' work use a machine "
+        "Each notebook runs in its own namespaces: no network but loopback, its own processes, a file system "
+        "without solutions, checks or other submissions, no privileges, and limits on time, memory, files, output "
+        "and processes. This is not a sandbox for code that attacks the kernel: for strangers' work use a machine "
         "that holds nothing else.",
     )
     look = "import IPython, os, course_kit.classroom.checks as checks\nplace = os.path.dirname(checks.__file__)\n"
@@ -72,10 +72,10 @@ def isolation() -> Isolation:
 
 
 def limits_alone(because: str) -> Isolation:
-    """The lower wall, and why it is no higher."""
+    """Limits alone, and why there are no namespaces."""
     return Isolation(
         "limits",
-        f"Namespaces are not used: {because}. Each notebook runs in a process of its own with limits on time, memory, "
+        f"Namespaces are not used: {because}. Each notebook runs in its own process with limits on time, memory, "
         "files, output and processes and without keys in its environment, but it can read this user's files, the "
         "solutions among them, and reach the network: mark only people whom you trust, or mark on Linux.",
     )
@@ -106,7 +106,7 @@ def environment(folder: str) -> dict[str, str]:
 
 
 def command(walls: Isolation, argv: list[str], mount_point: Path, memory_files_mb: int = 64) -> list[str]:
-    """`argv` behind walls; `mount_point` is an empty folder, used only in the new mount namespace."""
+    """`argv` in namespaces; `mount_point` is an empty folder, used only in the new mount namespace."""
     if walls.kind != "namespaces":
         return argv
     root = os.geteuid() == 0

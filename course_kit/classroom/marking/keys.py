@@ -1,6 +1,6 @@
 """Keys that were handed in by mistake: what kind and where, never the key itself.
 
-How a secret looks is `harness/masking.py`'s; here only those count that belong to a known service. The library for
+What a secret looks like is defined in `harness/masking.py`; here only keys of a known service count. The library for
 this, detect-secrets, knows no Anthropic key, has had no release since 2024 and brings an HTTP client.
 """
 
@@ -42,7 +42,7 @@ class FoundKey:
 
 
 def find_keys(submission: Submission, known: str = "") -> list[FoundKey]:
-    """Every key in the files of a submission, each once; what stands in `known`, the course's own text, is none."""
+    """Every key in the files of a submission, each once; what is in `known`, the course's own text, does not count."""
     found: dict[tuple[str, str], FoundKey] = {}
     for path in submission.files:
         if path.stat().st_size > LARGEST:

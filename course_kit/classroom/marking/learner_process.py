@@ -2,7 +2,7 @@
 
 It is started by `running.py`, inside what `isolation.py` could build, and holds no answer: no judge, no solution, no
 expected value. Whatever it says may have been forged by the code that runs in it, so it only reports what it saw, one
-line of JSON each, and the judge sits in another process. Here stand only courtesies: a cell that never ends is
+line of JSON each, and the judge sits in another process. What is here is only a courtesy: a cell that never ends is
 interrupted, one that raises does not stop the next. The limits that must hold are set before the first cell.
 
     {"at": ["cell", 3]}                                    from here on, this is at work
@@ -101,7 +101,7 @@ class _Lines:
 
 
 def main() -> None:
-    """Run the notebook that stands on standard input."""
+    """Run the notebook given on standard input."""
     payload = pickle.load(sys.stdin.buffer)  # ours: nothing of the submission's has run yet
     lines = _Lines(os.dup(1))
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -175,7 +175,7 @@ class _Unkept(dict[int, list[Any]]):
 
 
 def _end_without_room() -> None:
-    """End this process when its memory is used up for good: `running.py` starts again behind what did it."""
+    """End this process when its memory is used up for good: `running.py` starts again after what did it."""
     try:
         bytearray(ROOM)
     except MemoryError:
@@ -265,7 +265,7 @@ def _nothing(seed: int) -> list[Any]:
 
 
 def _module_from(name: str, source: str) -> types.ModuleType:
-    """A part of the checks as a module of its own."""
+    """A part of the checks as a separate module."""
     module = types.ModuleType(name)
     if name and source:
         sys.modules[name] = module  # dataclasses look their module up; notebooks import the shown part by name
@@ -284,7 +284,8 @@ def _import_what_they_import(exercises: dict[str, dict[str, Any]]) -> None:
 
 def _told(error: BaseException) -> str:
     try:
-        words = " ".join(str(error).split())
+        named = f"{error.msg} (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else str(error)
+        words = " ".join(named.split())
     except Exception:
         words = ""
     return f"{type(error).__name__}: {words}"[:WORDS].rstrip(": ")

@@ -1,9 +1,9 @@
 """What a submission's process gets of an exercise: the code that observes and its inputs, never what judges them.
 
 The module of a lesson's checks holds all three parts of each exercise, with the answers beside them. From its text
-comes a smaller one: `observe`, and of the module's other names those that it uses, directly or through one another.
-A case often carries what is expected (`"wanted"`, `"becomes"`) beside what goes in; of its keys only those are sent
-that this smaller text mentions. Tables that the course's own notebook imports from such a module travel the same way.
+comes a smaller one: `observe`, and of the module's other names those that it uses, directly or through one another. A
+case often carries what is expected (`"wanted"`, `"becomes"`) beside what goes in; only the keys that this smaller text
+mentions are sent. Tables that the course's own notebook imports from such a module travel the same way.
 """
 
 import ast

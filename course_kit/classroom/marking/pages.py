@@ -1,7 +1,7 @@
 """Marks as people read them: a table in the terminal, `marks.csv` for a spreadsheet, `marks.html` with the reasons.
 
-The page stands alone: no script, no address, nothing loaded. Every status is a word as well as a sign. Neither file
-holds times, so the same marks are the same bytes.
+The page is self-contained: no script, no address, nothing loaded. Every status is a word as well as a sign. Neither
+file holds times, so the same marks are the same bytes.
 """
 
 import csv
@@ -11,7 +11,9 @@ from pathlib import Path
 from course_kit.classroom.checks import find_exercise
 from course_kit.classroom.marking.grading import Grades, Row
 from course_kit.classroom.marking.judge_process import BY_HAND
-from course_kit.classroom.quiz import to_html
+from course_kit.classroom.progress import lesson_of
+from course_kit.classroom.shown import to_html
+from course_kit.classroom.visible import columns, padded
 
 __all__ = ["as_html", "as_text", "time_told", "write_files"]
 
@@ -25,20 +27,25 @@ th, td { border: 1px solid #808080; padding: .25rem .5rem; text-align: left; ver
 td.sign { text-align: center; } code { font-family: ui-monospace, monospace; }
 .word { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 a:focus, [tabindex]:focus { outline: 3px solid; outline-offset: 2px; }
-@media print { section { break-inside: avoid; } }
+.wide th[scope=row] { position: sticky; left: 0; background: Canvas; white-space: nowrap; }
+@media print {
+  @page { size: landscape; margin: 10mm; }
+  body { margin: 0; max-width: none; padding: 0; font-size: 9pt; } section { break-inside: avoid; }
+  .wide { overflow: visible; } .wide table { font-size: 6pt; } .wide :is(th, td) { padding: 1pt 2pt; }
+}
 """
 
 
 def as_text(grades: Grades) -> str:
     """The table for a terminal, and below it what an instructor should look at."""
-    width = max(len("learner"), *(len(row.learner) for row in grades.rows))
-    lines = [f"{'learner':<{width}}  passed   not yet  not attempted  seconds"]
+    width = max(columns(name) for name in ("learner", *(row.learner for row in grades.rows)))
+    lines = [f"{'learner':<{width}}  passed   not yet  not attempted  no notebook  seconds"]
     for row in grades.rows:
         counts = _counts(row)
         share = f"{row.passed} of {len(grades.exercises)}"
         lines.append(
-            f"{row.learner:<{width}}  {share:<8} {counts['not yet']:>7}  {counts['not attempted']:>13}  "
-            f"{row.seconds:>7.1f}"
+            f"{padded(row.learner, width)}  {share:<8} {counts['not yet']:>7}  "
+            f"{counts['not attempted']:>13}  {counts['no notebook']:>11}  {row.seconds:>7.1f}"
         )
     lines += ["", "exercise  passed  not yet  the most frequent mistake"]
     for item in grades.items:
@@ -56,14 +63,14 @@ def as_text(grades: Grades) -> str:
         f"{found.learner}: {found.file}, {found.place}, holds {found.kind}, {found.masked}. Tell them to revoke it."
         for found in grades.keys
     ]
-    by_hand = [f"{row.learner}, {id}" for row in grades.rows for id, one in row.verdicts.items() if one == BY_HAND]
+    by_hand = [f"{row.learner}, {id}" for row in grades.rows for id in _by_hand(row)]
     problems += [f"To be judged by hand: {'; '.join(by_hand)}."] if by_hand else []
     return "\n".join([*lines, *([""] if problems else []), *problems])
 
 
 def time_told(grades: Grades) -> str:
     """How long it took, in all and for a submission."""
-    times = sorted(row.seconds for row in grades.rows)
+    times = sorted(row.seconds for row in grades.rows if row.seconds) or [0.0]
     return (
         f"{len(grades.rows)} submissions, {grades.marked_now} notebooks marked now, in {grades.seconds:.1f} s; "
         f"a submission took {times[len(times) // 2]:.1f} s (median), the longest {times[-1]:.1f} s."
@@ -78,7 +85,8 @@ def write_files(grades: Grades, out: Path) -> list[Path]:
         writer.writerow(["learner", "passed", "of", *grades.exercises, "remarks"])
         for row in grades.rows:
             statuses = [row.verdicts[id].status for id in grades.exercises]
-            remarks = " ".join(row.problems)
+            held = [f"{one.file} holds {one.kind}, to be revoked." for one in grades.keys if one.learner == row.learner]
+            remarks = " ".join([*row.problems, *held])
             cells = [row.learner, row.passed, len(grades.exercises), *statuses, remarks]
             writer.writerow([_cell(value) for value in cells])
     page.write_text(as_html(grades), encoding="utf-8", newline="\n")
@@ -92,9 +100,10 @@ def _cell(value: object) -> object:
 
 def as_html(grades: Grades) -> str:
     """The page: who passed what, what went wrong how often, and for each learner each exercise with its reason."""
-    parts = [_matrix(grades), _items(grades)]
-    parts += [_questions(grades)] if grades.questions else []
+    parts = [_matrix(grades), _remarks(grades)]
     parts += [_keys(grades)] if grades.keys else []
+    parts += [_items(grades)]
+    parts += [_questions(grades)] if grades.questions else []
     parts += [_learner(number, row, grades.exercises) for number, row in enumerate(grades.rows, 1)]
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
@@ -121,6 +130,20 @@ def _matrix(grades: Grades) -> str:
         f"<table><caption>Who passed what (✓ passed, ✗ not yet, ○ not attempted, – no notebook)</caption>\n"
         f"{heads}\n{rows}</table></div>"
     )
+
+
+def _remarks(grades: Grades) -> str:
+    """What to look at before the marks: what could not be read, and what is left to a person."""
+    found = "".join(
+        f'<li><a href="#learner-{number}">{html.escape(row.learner)}</a>: {html.escape(sentence)}</li>'
+        for number, row in enumerate(grades.rows, 1)
+        for sentence in (*row.problems, *(f"{id} is to be judged by hand." for id in _by_hand(row)))
+    )
+    return f"<section><h2>Look at these first</h2><ul>{found}</ul></section>" if found else ""
+
+
+def _by_hand(row: Row) -> list[str]:
+    return [id for id, one in row.verdicts.items() if one == BY_HAND]
 
 
 def _items(grades: Grades) -> str:
@@ -155,17 +178,21 @@ def _keys(grades: Grades) -> str:
 
 
 def _learner(number: int, row: Row, ids: list[str]) -> str:
+    missing = sorted({lesson_of(id) for id in ids if row.verdicts[id].status == "no notebook"})
+    handed_in = [id for id in ids if lesson_of(id) not in missing]
     rows = "".join(
         f'<tr><th scope="row">{id} {html.escape(find_exercise(id).title)}</th>'
         f"<td>{SIGNS[row.verdicts[id].status]} {row.verdicts[id].status}</td>"
         f"<td>{to_html(row.verdicts[id].message)}</td></tr>\n"
-        for id in ids
+        for id in handed_in
     )
     problems = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in row.problems)
     heads, name = _heads("exercise", "status", "reason"), html.escape(row.learner)
+    table = f"<table><caption>Exercises of {name}</caption>\n{heads}\n{rows}</table>" if rows else ""
+    told = f"<p>No notebook was handed in for: {', '.join(missing)}.</p>" if missing else ""
     return (
         f'<section id="learner-{number}"><h2>{name}</h2><p>{row.passed} of {len(ids)} passed.</p>{problems}\n'
-        f"<table><caption>Exercises of {name}</caption>\n{heads}\n{rows}</table></section>"
+        f"{table}{told}</section>"
     )
 
 

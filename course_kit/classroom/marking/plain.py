@@ -1,7 +1,7 @@
 """Plain data on its way out of a submission's process: as JSON, with what JSON alone would lose.
 
-An answer such as `{"a": ("messages.1", "two results")}` crosses as data and is observed on our side, where the
-submission's code has no say. What is not plain data (a function, an object with methods) does not cross.
+An answer such as `{"a": ("messages.1", "two results")}` crosses as data and is observed on our side, out of reach of
+the submission's code. What is not plain data (a function, an object with methods) does not cross.
 """
 
 import math
@@ -11,7 +11,7 @@ __all__ = ["NotPlain", "decoded", "encoded"]
 
 
 class NotPlain(ValueError):
-    """The value holds something that is no plain data."""
+    """The value holds something that is not plain data."""
 
 
 def encoded(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """One notebook through its two processes: the learner's code runs in one, the verdicts come from the other.
 
-This side trusts nothing of what the first says: it holds the clock, counts memory and bytes, ends what goes beyond, and
-starts again behind the cell or exercise that was at work, so that one `os._exit` does not cost the whole notebook.
+This side trusts nothing that the first says: it holds the clock, counts memory and bytes, ends what goes beyond, and
+starts again after the cell or exercise that was running, so that one `os._exit` does not cost the whole notebook.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from course_kit.classroom.marking.observers import Observer
 
 __all__ = ["Limits", "Ran", "Stopped", "begin", "end_all", "observe_notebook", "verdicts"]
 
-STARTS = 4  # of one notebook: it is started again behind what ended it
+STARTS = 4  # of one notebook: it is started again after what ended it
 GRACE = 3.0  # seconds between the interruption of a cell from inside and its end from outside
 JUDGE_SECONDS = 120.0
 Process: TypeAlias = "subprocess.Popen[bytes]"
@@ -72,7 +72,7 @@ def observe_notebook(
     limits: Limits,
     shown: tuple[str, str] = ("", ""),
 ) -> Ran:
-    """Run the cells behind walls.
+    """Run the cells, isolated.
 
     `exercises` maps an id to the expression that the course's own notebook checks and, where the answer is code, to
     what observes it; `shown` is the name of a module of checks and the part of it that notebooks may import.

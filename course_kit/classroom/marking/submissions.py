@@ -1,8 +1,8 @@
 """A folder of submissions as it comes out of a learning platform: who handed in what, and what cannot be read.
 
-Each sub-folder is a learner, and so is each notebook that lies in no sub-folder. A notebook belongs to the lesson whose
-name stands in its own (`Ada Åberg_4711_assignsubmission_file_01_round_trip (1).ipynb`), or else to the lesson whose
-exercises it checks. Whatever is odd becomes one sentence; nothing is unpacked, followed or changed.
+Each sub-folder is a learner, and so is each notebook outside a sub-folder. A notebook belongs to the lesson whose name
+its own contains (`Ada Åberg_4711_assignsubmission_file_01_round_trip (1).ipynb`), or else to the lesson whose exercises
+it checks. Whatever is odd becomes one sentence; nothing is unpacked, followed or changed.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class Submission:
 def read_submissions(folder: Path) -> list[Submission]:
     """All submissions in a folder, by the learner's name."""
     if not folder.is_dir():
-        raise CourseKitError(f"{folder} is no folder: name the one that holds the submissions.")
+        raise CourseKitError(f"{folder} is not a folder: name the one that holds the submissions.")
     found: dict[str, Submission] = {}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         if path.name.startswith(".") or path.name in SKIPPED:
@@ -164,26 +164,33 @@ def _add(submission: Submission, path: Path) -> None:
         return
     lesson = _lesson_of(path, cells)
     if lesson is None:
-        submission.problems.append(f"{name} belongs to no lesson: its name has none, and it checks no exercise.")
+        submission.problems.append(f"{name} matches no lesson: neither its name nor its checks name one.")
         return
     one, other = Notebook(lesson, path, cells), submission.notebooks.get(lesson)
     if other is not None:
         if path.stat().st_mtime < other.path.stat().st_mtime:
             one, other = other, one
-        submission.problems.append(
-            f"There are two notebooks for lesson {lesson}; the newer, {one_line(one.path.name)}, is marked, and "
-            f"{one_line(other.path.name)} is not."
-        )
+        newer, older = (_inside(submission, notebook.path) for notebook in (one, other))
+        told = f"There are two notebooks for lesson {lesson}; the newer, {newer}, is marked, and {older} is not."
+        if submission.folder and one.path.parent != other.path.parent:
+            told += f" If their folders are learners, mark the folder {one_line(submission.folder.name)} by itself."
+        submission.problems.append(told)
     submission.notebooks[lesson] = one
+
+
+def _inside(submission: Submission, path: Path) -> str:
+    """A file's path in the learner's folder: `"old/01_round_trip.ipynb"`."""
+    folder = submission.folder
+    return one_line(path.relative_to(folder).as_posix() if folder and path.is_relative_to(folder) else path.name)
 
 
 def _code_cells(path: Path) -> tuple[str, ...]:
     if path.stat().st_size > LARGEST:
-        raise ValueError(f"it is larger than {LARGEST >> 20} MB; clear its outputs.")
+        raise ValueError(f"it is larger than {LARGEST >> 20} MB: clear its outputs, then mark again.")
     try:
         notebook = json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise ValueError("it is damaged or was not saved completely.") from None
+        raise ValueError("it is damaged or was not saved completely; ask for it again.") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise ValueError("it has no cells (or a format from before 2015).")
     sources = []

@@ -1,4 +1,4 @@
-"""The capstone: which part of a suite falls when a guard is taken away, and what stands behind what."""
+"""The capstone: which part of a suite falls when a guard is taken away, and what depends on what."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -25,14 +25,20 @@ def plot_guards(measured: Mapping[str, tuple[float, float]], k: int = 3, ax: "Ax
         ax.plot([hat, plain], [row, row], color="#999999", linewidth=2, zorder=1)
         for number, (share, name) in enumerate(((plain, "plain rate"), (hat, f"pass^{k}"))):
             colour, marker = LINES[number]
-            face = colour if number else "white"
+            size, face = (9, colour) if number else (14, "none")  # the ring stays visible where both are the same
             ax.plot(
-                share, row, marker, color=colour, markerfacecolor=face, markersize=9, label=name if row == 0 else None
+                share,
+                row,
+                marker,
+                color=colour,
+                markerfacecolor=face,
+                markersize=size,
+                label=name if row == 0 else None,
             )
         told.append(f"{label}: plain {plain:.0%}, pass^{k} {hat:.0%}")
     ax.set_yticks(range(len(measured)), list(measured))
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.03), xlabel="share of the cases", title="One guard taken away (simulated)")
+    ax.set(xlim=(0, 1.03), xlabel="share of the cases", title="What is one guard worth? (simulated)")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.grid(axis="x", alpha=0.3)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
@@ -67,5 +73,6 @@ def plot_parts(measured: Mapping[str, Mapping[str, float]], title: str = "", ax:
     ax.set_xticks(range(len(parts)), parts)
     ax.set_yticks(range(len(measured)), list(measured))
     ax.set(xlim=(-0.5, len(parts) - 0.5), ylim=(len(measured) - 0.5, -0.5), title=title or "Which part falls?")
+    ax.set_xlabel("part of the suite\n▼ falls   ✗ less than half is left")
     ax.description = f"A grid of versions and parts of the suite. {'; '.join(told)}."
     return ax

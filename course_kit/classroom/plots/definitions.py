@@ -46,14 +46,14 @@ def plot_accuracy(series: Mapping[str, Mapping[str, Any]], title: str = "", ax: 
             f"{step} {one.share:.0%} ({one.interval[0]:.0%} to {one.interval[1]:.0%})" for step, one in measured.items()
         )
         told.append(f"{label}: {shares}")
-    ax.set(title=title or "Right picks (simulated)", xlabel="share of right picks (simulated), with 95 % interval")
+    ax.set(title=title or "Right picks (simulated)", xlabel="share of right picks (simulated), with 95% interval")
     ax.set(xlim=(-0.02, 1.02), ylim=(len(steps) - 0.5, -0.5))
     ax.set_yticks(range(len(steps)), steps)
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.grid(axis="x", alpha=0.3)
     if len(series) > 1:
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-    ax.description = f"Shares of right picks, simulated, with 95 % intervals. {'. '.join(told)}."
+    ax.description = f"Shares of right picks, simulated, with 95% intervals. {'. '.join(told)}."
     return ax
 
 
@@ -78,6 +78,7 @@ def plot_similarity(
     ax.set_xticks(range(len(names)), names, rotation=30, ha="right")
     ax.set_yticks(range(len(names)), names)
     ax.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5), title=title or "How alike the definitions are")
+    ax.set_xlabel("from 0, no word in common, to 1, the same text")
     ranked = "; ".join(f"{pair} {value:.2f}" for value, pair in sorted(pairs, reverse=True)[:3])
     ax.description = f"A map of how alike {len(names)} definitions are, 0 to 1. The closest pairs: {ranked}."
     return ax
@@ -87,33 +88,37 @@ def plot_similarity(
 ENDINGS = tuple(zip(("#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"), ("", "..", "//", "xx", "--"), strict=True))
 
 
-def plot_mask(steps: Mapping[str, tuple[Mapping[str, float], Any]]) -> "Figure":
+def plot_mask(steps: Mapping[str, tuple[Mapping[str, float], Any]], title: str = "") -> "Figure":
     """What masking does to the next token: `{"reason": ({"broken": 0.6, "damaged": 0.4}, ["damaged"])}`.
 
     A panel for each step: a pale bar for what the model would write, a dark one for what is left among the legal
-    tokens, shared out anew. Tokens that are not legal are crossed out.
+    tokens, shared out again. Tokens that are not legal are crossed out. If the shares are measured, say so in `title`.
     """
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, len(steps), figsize=(3.6 * len(steps), 3.6), squeeze=False)
+    figure, panels = pyplot.subplots(1, len(steps), figsize=(3.6 * len(steps), 4), squeeze=False)
     told = []
-    for ax, (title, (wishes, legal)) in zip(panels[0], steps.items(), strict=True):
+    for ax, (step, (wishes, legal)) in zip(panels[0], steps.items(), strict=True):
         room = sum(share for token, share in wishes.items() if token in legal) or 1
         left = {token: share / room if token in legal else 0 for token, share in wishes.items()}
         places = range(len(wishes))
         ax.barh([y - 0.2 for y in places], list(wishes.values()), 0.38, color="#BBBBBB", hatch="..", edgecolor="white")
         ax.barh([y + 0.2 for y in places], list(left.values()), 0.38, color="#0072B2")
         ax.set_yticks(places, [token if token in legal else f"{token}  ✗" for token in wishes])
-        ax.set(title=title, xlim=(0, 1.05), xlabel="share")
+        ax.set_title(step, fontsize=10)
+        ax.set(xlim=(0, 1.05), xlabel="chance of the next token")
+        ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         ax.invert_yaxis()
         shares = ", ".join(
             f"{token} {share:.0%} to {left[token]:.0%}" if token in legal else f"{token} {share:.0%}, masked"
             for token, share in wishes.items()
         )
-        told.append(f"{title.replace(chr(10), ' ')}: {shares}")
+        told.append(f"{step.replace(chr(10), ' ')}: {shares}")
+    title = title or "What does the mask leave? (the shares are invented)"
+    figure.suptitle(title)
     figure.legend(["wished for (dotted)", "left under the grammar"], loc="lower center", ncols=2, frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
-    figure.description = f"Pairs of bars for the next token, before and after masking. {'. '.join(told)}."
+    figure.description = f"{title} Pairs of bars for the next token, before and after masking. {'. '.join(told)}."
     return figure
 
 
@@ -130,7 +135,7 @@ def plot_endings(endings: Mapping[str, Mapping[str, int]], ax: "Axes | None" = N
             ax.barh(
                 row, share, 0.7, start, color=colour, hatch=hatch, edgecolor="white", label=kind if row == 0 else ""
             )
-            if share > 0.07:
+            if share > 0.05:
                 ax.text(start + share / 2, row, f"{share:.0%}", ha="center", va="center", bbox=ON_BAR)
             start += share
         told.append(f"{label}: {', '.join(f'{kind} {counts.get(kind, 0) / total:.0%}' for kind in kinds)}")
@@ -147,7 +152,7 @@ def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], title: str = "",
     """Rates with two intervals: `{"strict": [[True, False], [True, True]]}`, a row for each request, in it each seed.
 
     The thick line holds nine in ten of the seeds. The dashed one holds nine in ten of the rates that come out when as
-    many requests are drawn anew from the same list: what other requests of this kind might have given.
+    many requests are drawn again from the same list: what other requests of this kind might have given.
     """
     ax = ax if ax is not None else new_axes()
     told = []
@@ -173,7 +178,7 @@ def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], title: str = "",
         xlim=(-0.03, 1.03),
         ylim=(len(trials) - 0.4, -0.6),
         xlabel="share of trials, simulated (thick: over seeds, dashed: over requests)",
-        title=title or "How often it happened",
+        title=title or "How often did it happen?",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.grid(axis="x", alpha=0.3)

@@ -1,4 +1,4 @@
-"""What every plot stands on: colours, new Axes, and `show`, which puts picture and description into a notebook."""
+"""What every plot uses: colours, new Axes, and `show`, which puts picture and description into a notebook."""
 
 import base64
 import html
@@ -14,7 +14,7 @@ __all__ = ["LINES", "ON_BAR", "new_axes", "png", "show", "square_at"]
 
 # Okabe and Ito's colours, which people who see colours differently can tell apart too, each with a marker.
 LINES = tuple(zip(("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"), "os^Dv", strict=True))
-ON_BAR = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}  # behind words that stand on a bar
+ON_BAR = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}  # behind words on a bar
 
 
 def show(ax: "Axes | Figure", alt: str = "") -> None:
@@ -55,13 +55,15 @@ def _in_ipython() -> bool:
     return "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
 
 
-def new_axes() -> "Axes":
+def new_axes(width: float = 7, height: float = 3.5) -> "Axes":
+    """The axes of a new figure, in inches."""
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(7, 3.5))[1]
+    return pyplot.subplots(figsize=(width, height))[1]
 
 
 def square_at(column: int, row: int, colour: str) -> Any:
+    """A cell of a map, around its whole numbers."""
     from matplotlib.patches import Rectangle
 
     return Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white")

@@ -30,29 +30,31 @@ def plot_recovery(measured: Mapping[str, Mapping[str, Any]]) -> "Figure":
     """What an error text is worth: `{"the course": {"failed": recover(…), "field and hint": recover(…)}}`.
 
     On the left the share of calls put right, on the right the calls made, a row for each text. The first voice is
-    filled, the others are hollow, each with a marker of its own. No interval: seeds agree here, chance has no part.
+    filled, the others are hollow, each with its own marker. No interval: all seeds agree here.
     """
     from matplotlib import pyplot
 
     texts = list(dict.fromkeys(text for one in measured.values() for text in one))
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8.6, 1.4 + 0.6 * len(texts)), sharey=True)
+    tall = max(0.5, 0.2 * len(measured))  # inches for a row: room for a marker of each voice
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8.6, 1.7 + tall * len(texts)), sharey=True)
     told = []
     for number, (voice, found) in enumerate(measured.items()):
         colour, marker = LINES[number % len(LINES)]
         face = colour if number == 0 else "white"
         look = {"color": colour, "marker": marker, "markerfacecolor": face, "linestyle": "", "markersize": 8}
-        shift = 0.5 * (number / max(len(measured) - 1, 1) - 0.5) if len(measured) > 1 else 0.0
+        shift = 0.7 * (number / max(len(measured) - 1, 1) - 0.5) if len(measured) > 1 else 0.0
         rows = [texts.index(text) + shift for text in found]
         left.plot([one.share for one in found.values()], rows, label=voice, **look)
         right.plot([one.calls for one in found.values()], rows, **look)
         each = ", ".join(f"{text} {one.share:.0%} with {one.calls:.1f} calls" for text, one in found.items())
         told.append(f"{voice}: {each}")
     left.set_yticks(range(len(texts)), texts)
-    left.set(xlim=(-0.04, 1.04), ylim=(len(texts) - 0.5, -0.5), xlabel="calls put right (simulated)")
+    left.set(xlim=(-0.04, 1.04), ylim=(len(texts) - 0.5, -0.5), xlabel="calls corrected (simulated)")
     left.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     right.set(xlim=(0, None), xlabel="calls for one request (simulated)")
     for ax in (left, right):
         ax.grid(axis="x", alpha=0.3)
+    figure.suptitle("What is an error text worth? (simulated)")
     if len(measured) > 1:
         figure.legend(loc="lower center", ncols=len(measured), frameon=False)
     figure.tight_layout(rect=(0, 0.09 if len(measured) > 1 else 0, 1, 1))
@@ -98,6 +100,7 @@ def plot_timeline(recorders: Mapping[str, Any]) -> "Figure":
         )
         told.append(f"{title}: {calls}, at most {recorder.most} at once, {rounds}")
     panels[-1, 0].set(xlabel="seconds since the first call began", xlim=(0, None))
+    figure.suptitle("Which call ran when?")
     if len(drawn) > 1:
         figure.legend(drawn.values(), drawn, loc="lower center", ncols=len(drawn), frameon=False)
     figure.tight_layout(rect=(0, 0.06 if len(drawn) > 1 else 0, 1, 1))
@@ -115,7 +118,7 @@ def plot_speed_up(count: int, measured: Mapping[int, float], ax: "Axes | None" =
     ideal = [count / -(-count // limit) for limit in limits]
     ax.step(limits, ideal, where="post", color=LINES[0][0], label="ideal")
     ax.plot(list(measured), list(measured.values()), linestyle="", color=LINES[1][0], marker="s", label="measured")
-    ax.set(title=f"{count} equal reads of one turn", xlabel="limit: how many at once", ylabel="times faster")
+    ax.set(title=f"How much faster are {count} equal reads?", xlabel="limit: how many at once", ylabel="times faster")
     ax.set(xlim=(0, count + 1), ylim=(0, None))
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.grid(alpha=0.3)
@@ -159,10 +162,10 @@ def plot_damage(damage: Mapping[str, Mapping[str, str]], ax: "Axes | None" = Non
         told.append(f"{guard}: {', '.join(f'{came} {count}' for came, count in counts.items() if count)}")
     ax.set_xticks(range(len(attacks)), attacks)
     ax.set_yticks(range(len(damage)), list(damage))
-    title = "What came of each note (simulated: this model has no rule for marks)"
+    title = "What each note led to (simulated: this model has no rule for marks)"
     ax.set(xlim=(-0.5, len(attacks) - 0.5), ylim=(len(damage) - 0.5, -0.5), title=title)
     key = "   ".join(f"{sign} {came}" for came, (_, sign) in DAMAGE.items())
-    ax.set_xlabel(key, labelpad=10)
+    ax.set_xlabel(f"attack\n{key}", labelpad=6)
     tried = f"{len(attacks)} attacks against {len(damage)} guards"
     ax.description = f"A map of {tried}, simulated by a model that has no rule for marks. {'. '.join(told)}."
     return ax

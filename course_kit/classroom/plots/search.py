@@ -43,7 +43,7 @@ def plot_growth(series: Mapping[str, Mapping[int, tuple[float, float]]]) -> "Fig
         ax.grid(axis="y", alpha=0.3)
     left.set(title="Right picks (simulated)", ylabel="share of requests", ylim=(0, 1.03))
     left.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    right.set(title="Input tokens of a request", ylabel="tokens", ylim=(0, None))
+    right.set(title="Input tokens of a request (estimated)", ylabel="tokens", ylim=(0, None))
     right.yaxis.set_major_formatter("{x:,.0f}")
     right.legend(frameon=False)
     figure.tight_layout()
@@ -54,7 +54,7 @@ def plot_growth(series: Mapping[str, Mapping[int, tuple[float, float]]]) -> "Fig
 def plot_cache(turns: Mapping[str, tuple[int, int]], title: str = "", ax: "Axes | None" = None) -> "Axes":
     """Cache hits by what changed: `{"nothing": (4211, 125), "the order": (0, 4336)}`, tokens read from it and anew.
 
-    Behind each bar stand the share that was read, and what the turn costs in tokens of the ordinary price.
+    Beside each bar: the share that was read, and what the turn costs in tokens of the ordinary price.
     """
     if ax is None:
         from matplotlib import pyplot
@@ -62,21 +62,32 @@ def plot_cache(turns: Mapping[str, tuple[int, int]], title: str = "", ax: "Axes 
         ax = pyplot.subplots(figsize=(8, 1 + 0.42 * len(turns)))[1]
     rows, reads, anews = range(len(turns)), [read for read, _ in turns.values()], [anew for _, anew in turns.values()]
     ax.barh(rows, reads, 0.7, color="#56B4E9", edgecolor="white", label="read from the cache")
-    ax.barh(rows, anews, 0.7, left=reads, color="#D55E00", hatch="//", edgecolor="white", label="read anew, and kept")
+    ax.barh(
+        rows,
+        anews,
+        0.7,
+        left=reads,
+        color="#D55E00",
+        hatch="//",
+        edgecolor="white",
+        label="not cached before, now kept",
+    )
     told, longest = [], max(map(sum, turns.values()), default=1)
     for row, (label, (read, anew)) in enumerate(turns.items()):
         share, cost = read / max(read + anew, 1), READ_PRICE * read + WRITE_PRICE * anew
-        ax.text(read + anew + longest * 0.02, row, f"{share:.0%} hit, costs {cost:,.0f}", va="center", fontsize=9)
-        told.append(f"{label}: {read:,} read and {anew:,} anew ({share:.0%} hit), which costs {cost:,.0f}")
+        ax.text(
+            read + anew + longest * 0.02, row, f"{share:.0%} hit, costs {cost:,.0f} tokens", va="center", fontsize=9
+        )
+        told.append(f"{label}: {read:,} read and {anew:,} anew ({share:.0%} hit), which costs {cost:,.0f} tokens")
     ax.set_yticks(rows, list(turns))
     ax.invert_yaxis()
-    ax.set(xlim=(0, longest * 1.42), xlabel="input tokens of the next turn (estimated)")
+    ax.set(xlim=(0, longest * 1.6), xlabel="input tokens of the next turn (estimated)")
     ax.set(title=title or "Cache hits by what changed")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     ax.description = (
         "Bars of the input tokens of the next turn, split into those read from the cache and those read anew, by what "
-        f"changed; costs in tokens of the ordinary price. {'. '.join(told)}."
+        f"changed; what it costs is counted in tokens of the ordinary price. {'. '.join(told)}."
     )
     return ax
 
@@ -134,7 +145,7 @@ def plot_strategies(measured: Mapping[str, Any]) -> "Figure":
     left.yaxis.set_major_formatter("{x:,.0f}")
     left.grid(axis="y", alpha=0.3)
     left.legend(frameon=False, fontsize="small")
-    right.set(title=f"Answers lost, of {longest} (simulated)", xlim=(0, longest + 1))
+    right.set(title=f"Answers lost, of {longest} (simulated)", xlabel="answers", xlim=(0, longest + 1))
     right.invert_yaxis()
     figure.tight_layout()
     figure.description = f"Context over {longest} turns and answers lost, simulated. {'. '.join(told)}."

@@ -20,7 +20,7 @@ __all__ = [
 
 
 def plot_pass_k(counts: Any, title: str = "", ax: "Axes | None" = None) -> "Axes":
-    """pass@k and pass^k from the same trials, each with its 95 % band over tasks: `plot_pass_k([(4, 4), (4, 2)])`.
+    """pass@k and pass^k from the same trials, each with its 95% band over tasks: `plot_pass_k([(4, 4), (4, 2)])`.
 
     `counts` holds (n, c) for each task, as in `pass_curve`.
     """
@@ -43,11 +43,9 @@ def plot_pass_k(counts: Any, title: str = "", ax: "Axes | None" = None) -> "Axes
             for k, value, (low, high) in zip(ks, values, bands, strict=True)
         )
         told.append(f"{label}: {each}")
-    ax.set(title=title or "The same trials, two questions", xlabel="k", ylabel="mean over tasks", ylim=(-0.03, 1.03))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.grid(axis="y", alpha=0.3)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.description = f"Two lines over k with 95 % bands over {len(pairs(counts))} tasks. {'. '.join(told)}."
+    ax.set(title=title or "The same trials, two questions", ylabel="mean over tasks, with 95% band")
+    _over_k(ax)
+    ax.description = f"Two lines over k with 95% bands over {len(pairs(counts))} tasks. {'. '.join(told)}."
     return ax
 
 
@@ -67,7 +65,8 @@ def plot_naive(trials: int, k: int, ax: "Axes | None" = None) -> "Axes":
         most, at = max((value - rate**k, rate) for value, rate in zip(values, rates, strict=True))
         off = f"is too high, most at a rate of {at:.2f}: by {most:.3f}" if most > 1e-9 else "is right everywhere"
         told.append(f"{label} {off}")
-    ax.set(title=f"pass^{k} from {trials} trials, on average", xlabel="true rate of the task", ylabel=f"pass^{k}")
+    ax.set(title=f"Which pass^{k} from {trials} trials is right on average?", ylabel=f"pass^{k}, on average")
+    ax.set_xlabel("true rate of the task")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.03, 1.03))
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
@@ -101,8 +100,8 @@ def plot_confusion(confusion: Any, title: str = "", ax: "Axes | None" = None) ->
                 ax.text(column, row, str(count), ha="center", va="center", zorder=3, bbox=ON_BAR)
     ax.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
     ax.set_yticks(range(len(labels)), labels)
-    ax.set(xlim=(-0.5, len(labels) - 0.5), ylim=(len(labels) - 0.5, -0.5), xlabel="called", ylabel="meant")
-    ax.set(title=title or "Meant and called")
+    ax.set(xlim=(-0.5, len(labels) - 0.5), ylim=(len(labels) - 0.5, -0.5), ylabel="meant")
+    ax.set(title=title or "What was meant, what was called?", xlabel="called (hatched: not what was meant)")
     met = sum(confusion[label, label] for label in labels)
     total = sum(confusion.counts.values())
     wrong = "; ".join(told) or "nothing off the diagonal"
@@ -124,10 +123,8 @@ def plot_pass_curves(curves: Mapping[str, Sequence[float]], title: str = "", ax:
         ks = range(1, len(values) + 1)
         ax.plot(ks, values, color=colour, marker=marker, markerfacecolor=face, linestyle=style, label=label)
         told.append(f"{label}: {', '.join(f'{value:.2f}' for value in values)}")
-    ax.set(title=title or "How fast does it fall?", xlabel="k", ylabel="pass^k", ylim=(-0.03, 1.03))
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.grid(axis="y", alpha=0.3)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set(title=title or "How fast does it fall?", ylabel="pass^k")
+    _over_k(ax)
     ax.description = f"Lines of pass^k for k = 1, 2, and so on. {'. '.join(told)}."
     return ax
 
@@ -158,7 +155,7 @@ def plot_by_tool(figures: Sequence[Any], title: str = "", ax: "Axes | None" = No
     ax.axvline(by_risk, color="#D55E00", linestyle="--", linewidth=2, label=f"tools by risk: {by_risk:.0%}")
     ax.set_yticks(range(len(ordered)), [one.tool for one in ordered])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1.02), xlabel="passed", title=title or "What the mean hides")
+    ax.set(xlim=(0, 1.02), xlabel="share passed", title=title or "What does the mean hide?")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     each = ", ".join(f"{one.tool} {one.passed:.0%} (risk {one.risk:g})" for one in ordered)
@@ -200,7 +197,7 @@ def plot_golden(diffs: Mapping[str, Any], ax: "Axes | None" = None) -> "Axes":
         told.append(f"{label}: {f'parts at step {diff.first}' if diff.first else 'equal throughout'}")
     ax.set_xticks(range(1, steps + 1))
     ax.set_yticks(range(len(diffs)), list(diffs))
-    ax.set(xlim=(0.5, steps + 0.5), ylim=(len(diffs) - 0.5, -0.5), title="Each run against the golden trace")
+    ax.set(xlim=(0.5, steps + 0.5), ylim=(len(diffs) - 0.5, -0.5), title="At which step does a run leave the trace?")
     key = "   ".join(f"{sign} {came}" for came, (_, sign) in GOLDEN.items())
     ax.set_xlabel(f"step: one question to the model\n{key}", labelpad=6)
     ax.description = f"Runs against a golden trace of {steps} steps. {'. '.join(told)}."
@@ -229,7 +226,16 @@ def plot_releases(measured: Mapping[str, Mapping[str, float]], title: str = "", 
     ax.set_xticks(range(len(layers)), layers)
     ax.set_yticks(range(len(measured)), list(measured))
     ax.set(xlim=(-0.5, len(layers) - 0.5), ylim=(len(measured) - 0.5, -0.5), title=title)
+    ax.set_xlabel("what passed of each layer\nhatched: 10 points or more below the first row")
     ax.description = (
         f"What passed of each layer, by release. {'; '.join(told)}. Hatched: 10 points or more below the first."
     )
     return ax
+
+
+def _over_k(ax: "Axes") -> None:
+    """Axes of shares over k, with the names beside them."""
+    ax.set(xlabel="k", ylim=(-0.03, 1.03))
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid(axis="y", alpha=0.3)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
