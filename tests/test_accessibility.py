@@ -316,6 +316,7 @@ class Page:
     def __init__(self, learner, browsing):
         self.learner, self.page, self.expect = learner, learner.page, browsing.expect
         self.tab_to = lambda target: browsing.tab_to(self.page, target)
+        self.press_until = lambda text, name: browsing.press_until(self.page, text, self.widget(name))
 
     def widget(self, name: str):
         """The output of the cell that made it."""
@@ -424,8 +425,8 @@ def use_timeline(page):
     page.type("rrwr")
     page.press("Tab")
     page.expect(page.field("timeline", "At once, at most")).to_be_focused()
-    page.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "Tab", "Enter")
-    page.says("timeline", "4 calls, at most 1 at once")
+    page.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "Tab")
+    page.press_until("4 calls, at most 1 at once", "timeline")
 
 
 def use_error_texts(page):
@@ -576,7 +577,7 @@ def use_pre_test(page):
     page.press("Space")
     page.button("pre_test", "Hand in").focus()
     page.press("Enter")
-    page.says("pre_test", "Nothing is handed in yet. Without an answer: 2, 3")
+    page.says("pre_test", "Nothing is handed in yet. Answer these first: 2, 3")
 
 
 BY_KEYBOARD = {name.removeprefix("use_"): use for name, use in list(globals().items()) if name.startswith("use_")}

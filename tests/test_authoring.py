@@ -250,7 +250,7 @@ def test_an_id_that_no_cell_may_have_is_refused(tmp_path, id):
 def test_a_mirror_shows_the_source_whatever_the_text_says(tmp_path):
     tag = "mirrors:course_kit.contract.messages.text"
     path = written(tmp_path, f'# %% tags=["{tag}"]\nold\n\n# %% [markdown] tags=["{tag}"]\n# old\n')
-    source = 'def text(text: str) -> Block:\n    return {"type": "text", "text": text}'
+    source = 'def text(text: str) -> Block:\n    """A text block."""\n    return {"type": "text", "text": text}'
     assert sources(assemble(read_cells(path), "lesson", path)) == [
         ("code", source),
         ("markdown", f"```python\n{source}\n```"),

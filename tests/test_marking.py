@@ -319,5 +319,5 @@ def test_an_empty_folder_and_marks_among_submissions_are_refused(tmp_path):
         f"{tmp_path} holds no submissions: each learner is a folder with notebooks in it, or one notebook.\n",
     )
     hand_in(tmp_path, "Ada", answers())
-    with pytest.raises(CourseKitError, match="marks would lie among the submissions"):
+    with pytest.raises(CourseKitError, match="marks would be written among the submissions"):
         grade(tmp_path, tmp_path / "marks", say=quiet)

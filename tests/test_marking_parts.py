@@ -15,7 +15,7 @@ from course_kit.classroom.marking.isolation import Isolation, command, environme
 from course_kit.classroom.marking.judge_process import BY_HAND, verdict_of
 from course_kit.classroom.marking.keys import find_keys, without_keys
 from course_kit.classroom.marking.learner_process import checks_in
-from course_kit.classroom.marking.observers import observer_of, observing_part, shown_part, without_answers
+from course_kit.classroom.marking.observers import observer_of, observing_part, parsed, shown_part, without_answers
 from course_kit.classroom.marking.plain import NotPlain, decoded, encoded
 from course_kit.classroom.marking.statistics import Question, first_answers, items, questions
 from course_kit.classroom.marking.submissions import (
@@ -393,3 +393,18 @@ def test_behind_walls_nothing_of_the_clone_but_the_package():
     assert not {str(path) for path in (root, *root.parents, root / "tests", root / "solutions", Path.home())} & set(
         mounted
     )
+
+
+def test_a_parser_that_another_thread_disturbs_is_asked_again(monkeypatch):
+    answers = iter([SystemError("AST constructor recursion depth mismatch"), SystemError("again"), ast.parse("a = 1")])
+
+    def disturbed(source):
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    assert ast.unparse(parsed("a = 1")) == "a = 1"
+    with pytest.raises(StopIteration):
+        next(answers)

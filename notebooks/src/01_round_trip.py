@@ -412,7 +412,7 @@ for event in bad_run.trace.events:
 print("stopped:", bad_run.stopped, "| refunds:", shop.ledger("ORD-20260917"))
 
 # %% tags=["quiz"]
-quiz("01.7")
+quiz("01.5")
 
 # %% [markdown]
 # ## What holds at every hop
@@ -524,7 +524,7 @@ send(hello, tool_choice={"type": "auto", "disable_parallel_tool_use": True})
 send(hello, extra_body={"disable_parallel_tool_use": True})
 
 # %% tags=["quiz"]
-quiz("01.5")
+quiz("01.6")
 
 # %% [markdown]
 # ### Thinking goes back untouched
@@ -615,7 +615,7 @@ show(
 # model. And a model still has to choose among twenty tools, cached or not. Lesson 07 measures both.
 
 # %% tags=["quiz"]
-quiz("01.6")
+quiz("01.7")
 
 # %% [markdown]
 # ## Two more ways to make the same round trip

@@ -12,6 +12,7 @@ import importlib
 import inspect
 import pickle
 import sys
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ from course_kit.classroom.checks import EXERCISES, Exercise, exercise_ids, find_
 from course_kit.classroom.progress import lesson_of
 
 __all__ = ["Observer", "observer_of", "observers_of", "observing_part", "shown_part", "without_answers"]
+
+_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def observing_part(exercise: Exercise) -> str:
     line, name = exercise.observe.__code__.co_firstlineno, exercise.observe.__name__
     [function] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.lineno == line]
     body = [one for one in _used_by(function, tree) if one is not function]
-    alias = [] if name == "observe" else ast.parse(f"observe = {name}").body
+    alias = [] if name == "observe" else parsed(f"observe = {name}").body
     return ast.unparse(ast.Module([*body, function, *alias], type_ignores=[]))
 
 
@@ -64,18 +67,26 @@ def shown_part(lesson: str, cells: Iterable[str]) -> str:
     name, wanted = f"{EXERCISES}.lesson_{lesson}", set()
     for cell in cells:
         with contextlib.suppress(SyntaxError):  # magics
-            for node in ast.walk(ast.parse(cell)):
+            for node in ast.walk(parsed(cell)):
                 if isinstance(node, ast.ImportFrom) and node.module == name:
                     wanted |= {alias.name for alias in node.names}
     if not wanted:
         return ""
     importlib.import_module(name)
-    asked = ast.parse("\n".join(sorted(wanted)))
+    asked = parsed("\n".join(sorted(wanted)))
     return ast.unparse(ast.Module(_used_by(asked, _tree(name)), type_ignores=[]))
 
 
+def parsed(source: str) -> ast.Module:
+    """`ast.parse`, which on Python 3.11 sometimes raises `SystemError` while another thread parses."""
+    for _ in range(20):
+        with contextlib.suppress(SystemError), _PARSING:
+            return ast.parse(source)
+    return ast.parse(source)
+
+
 def _tree(module: str) -> ast.Module:
-    return ast.parse(inspect.getsource(sys.modules[module]))
+    return parsed(inspect.getsource(sys.modules[module]))
 
 
 def _used_by(node: ast.AST, tree: ast.Module) -> list[ast.stmt]:
@@ -105,7 +116,7 @@ def without_answers(case: Any, source: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _mentioned(source: str) -> frozenset[object]:
-    trees = [ast.parse(source)]
+    trees = [parsed(source)]
     for node in ast.walk(trees[0]):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_kit.classroom.capstone"):
             trees.append(_tree(str(node.module)))
