@@ -609,6 +609,20 @@ def test_a_board_that_is_away_is_found_again(room, workspace, monkeypatch):
         )
 
 
+def test_a_late_word_to_the_board_comes_from_the_workspace_of_its_event(room, workspace, tmp_path, monkeypatch):
+    """The current folder, and with it the workspace, may be another one when the board answers again."""
+    monkeypatch.setattr(joining, "SECONDS_OF_PEACE", 0.1)
+    monkeypatch.setattr(joining, "_teller", joining._Teller())
+    with BoardServer(room) as first:
+        course_kit.join(first.url, CODE, nickname="heron")
+    progress.record_attempt("1.2", "not yet")
+    monkeypatch.setenv("COURSE_WORKSPACE", str(tmp_path / "another"))
+    again = Room(CODE)
+    with BoardServer(again, port=first.port):
+        eventually(lambda: [row.nickname for row in again.rows()] == ["heron"])
+    assert not (tmp_path / "another").exists()
+
+
 def test_a_short_program_ends_after_its_post(server, room, workspace):
     course_kit.join(server.url, CODE, nickname="heron")
     code = "from course_kit.classroom import progress; progress.record_attempt('1.2', 'passed')"

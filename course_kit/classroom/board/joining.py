@@ -65,7 +65,7 @@ def join(url: str, code: str, nickname: str | None = None) -> Said:
     key = before.key if before else secrets.token_urlsafe(16)
     board = Joined(_address(url), code.strip(), name, key)
     try:
-        _send("POST", board)
+        _send("POST", board, workspace())
     except NotTaken as problem:
         raise CourseKitError(str(problem)) from None
     except (OSError, http.client.HTTPException, UnicodeError) as problem:
@@ -93,7 +93,7 @@ def leave() -> Said:
     if board is None:
         return Said("You are not on a board.")
     try:
-        _send("DELETE", board)
+        _send("DELETE", board, workspace())
     except (NotTaken, OSError, http.client.HTTPException):
         return Said(
             "You have left: nothing more is sent. The board itself did not answer and may show you a little longer."
@@ -103,8 +103,12 @@ def leave() -> Said:
 
 def joined() -> Joined | None:
     """The board this workspace has joined, or None."""
+    return _kept(workspace())
+
+
+def _kept(folder: Path) -> Joined | None:
     try:
-        kept = json.loads(_file().read_text(encoding="utf-8"))
+        kept = json.loads((folder / "board.json").read_text(encoding="utf-8"))
         return Joined(_address(kept["url"]), *(str(kept[part]) for part in ("code", "nickname", "key")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, CourseKitError):
         return None
@@ -119,8 +123,9 @@ def drawn_nickname() -> str:
 def tell() -> None:
     """Send the newest counts soon, if this workspace has joined a board. Returns at once and never raises."""
     try:
-        if _file().exists():
-            _teller.wake()
+        folder = workspace()
+        if (folder / "board.json").exists():
+            _teller.wake(folder)
     except Exception:
         pass  # whatever goes wrong here, the lesson continues
 
@@ -132,9 +137,11 @@ class _Teller:
         self.news, self.idle = threading.Event(), threading.Event()
         self.idle.set()
         self.process = 0
+        self.folder = Path()  # as it was at the last event: by now the current folder may be another one
         self.quiet_until, self.peace = 0.0, SECONDS_OF_PEACE
 
-    def wake(self) -> None:
+    def wake(self, folder: Path) -> None:
+        self.folder = folder
         if time.monotonic() >= self.quiet_until:
             self.idle.clear()
         self.news.set()
@@ -149,8 +156,8 @@ class _Teller:
             time.sleep(max(0.0, self.quiet_until - time.monotonic()))
             self.news.clear()
             try:
-                if board := joined():
-                    _send("POST", board)
+                if board := _kept(self.folder):
+                    _send("POST", board, self.folder)
                 self.peace = SECONDS_OF_PEACE
             except (OSError, http.client.HTTPException):
                 self.quiet_until = time.monotonic() + self.peace
@@ -166,10 +173,10 @@ class _Teller:
 _teller = _Teller()
 
 
-def _send(method: str, board: Joined) -> None:
+def _send(method: str, board: Joined, folder: Path) -> None:
     """One request, straight to the board: through no proxy, following no redirection."""
     parts = urlsplit(board.url)
-    counts = read_counts(workspace() / "progress.sqlite3") or NOTHING
+    counts = read_counts(folder / "progress.sqlite3") or NOTHING
     told = {"nickname": board.nickname, **(counts if method == "POST" else {})}
     kind: Any = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port, timeout=SECONDS_TO_ANSWER)
