@@ -21,7 +21,7 @@ from course_kit.harness.running import CallContext, current_call, run_calls, run
 from course_kit.harness.tools import Call, Tool, prepare, tool
 from course_kit.harness.waiting import in_thread
 
-LONG = 5.0  # seconds after which a test has failed; nobody waits for it otherwise
+LONG = 30.0  # seconds after which a test has failed; nobody waits for it otherwise
 
 
 def call(made: Tool, id: str = "", /, **input) -> Call:
@@ -377,16 +377,20 @@ def test_fr21_marked_as_reads_the_same_two_edits_lose_one(run, tmp_path):
 @pytest.mark.parametrize("run", [plainly, awaiting, in_a_cell])
 @pytest.mark.parametrize("kind", ["plain", "async"])
 def test_fr21_three_slow_reads_take_the_time_of_one(run, kind):
-    def look() -> None:
-        time.sleep(0.1)
+    """Nobody goes on before all three are there: one after the other would end in a time-out."""
+    threads, tasks = threading.Barrier(3, timeout=LONG), asyncio.Barrier(3)
 
-    async def look_later() -> None:
-        await asyncio.sleep(0.1)
+    def look() -> str:
+        threads.wait()
+        return "met"
+
+    async def look_later() -> str:
+        async with asyncio.timeout(LONG):
+            await tasks.wait()
+        return "met"
 
     made = tool(look if kind == "plain" else look_later, effect="read")
-    begun = time.perf_counter()
-    run([call(made, id) for id in "abc"])
-    assert time.perf_counter() - begun < 0.25
+    assert results(run([call(made, id) for id in "abc"])) == dict.fromkeys("abc", "met")
 
 
 # Time-outs
@@ -429,7 +433,7 @@ def test_a_call_that_takes_too_long_is_answered(run, options, kind, said):
     function = {"plain": act, "async": act_later, "returned": lambda: act_later()}[kind]
     begun = time.perf_counter()
     events = run([call(tool(function, name="act", timeout=0.1, **options))])
-    assert time.perf_counter() - begun < 2
+    assert time.perf_counter() - begun < LONG / 2
     assert results(events) == {"act": f"TimeoutError: {said}!"}
     assert events[1]["failure"] == "TIMEOUT" and "try again" not in said
     release.set()
@@ -561,7 +565,7 @@ def test_the_clock_goes_on_while_a_coroutine_tool_blocks_its_loop():
     events = plainly(
         [call(tool(act, timeout=0.02)), call(tool(lambda: "x", name="w", input_schema={"type": "object"}))]
     )
-    assert time.perf_counter() - begun < 1.5
+    assert time.perf_counter() - begun < LONG / 2
     assert "may still be running" in results(events)["act"] and "was not run" in results(events)["w"]
     release.set()
 
@@ -753,7 +757,7 @@ try:
         for event in run_calls(calls):
             say(event["event"])
 except KeyboardInterrupt:
-    say(f"interrupted {time.perf_counter() - begun < 1.1}")
+    say(f"interrupted {time.perf_counter() - begun < 10}")
     if kind == "async":
         time.sleep(0.05)
 """
@@ -807,7 +811,7 @@ def test_whoever_is_cancelled_leaves_at_once_and_coroutine_tools_end(kind, effec
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.perf_counter() - begun < 1 and "result" not in events
+        assert time.perf_counter() - begun < LONG / 2 and "result" not in events
         await asyncio.sleep(0.01)
         assert seen == (["ended"] * (2 if effect == "read" else 1) if kind == "async" else [])
 
@@ -904,7 +908,7 @@ print("go", flush=True)
 try:
     {code}
 except BaseException as error:
-    print(type(error).__name__, time.perf_counter() - begun < 1.3)
+    print(type(error).__name__, time.perf_counter() - begun < 10)
 """
 
 
@@ -941,7 +945,7 @@ def in_a_kernel() -> None:
 
 
 def test_fr27_in_a_kernel_plain_and_awaited_and_interrupted():
-    """A real notebook: both forms run, and the kernel's interrupt returns within a second."""
+    """A real notebook: both forms run, and the kernel's interrupt returns long before the calls would."""
     pytest.importorskip("ipykernel")
     # In a process of its own: the blocking client leaves event loops unclosed.
     ended = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=120)

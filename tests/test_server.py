@@ -405,7 +405,7 @@ def test_closing_ends_stalls_delays_and_half_requests_at_once(caplog):
             connection.sendall(b"POST / HTTP/1.1\r\nhost: mock\r\ncontent-length: 2\r\n\r\n" + body)
             time.sleep(0.02)
         started = time.perf_counter()
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 20
     assert not server._thread.is_alive()
     assert caplog.records == []
     with pytest.raises(OSError):
