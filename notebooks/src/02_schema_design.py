@@ -67,13 +67,14 @@ def ask(said, tools, **more):
 
 
 # %% [markdown]
-# **Before you run it, guess:** does the model call the tool?
+# A question that the shop can answer:
 
 # %%
 ask("Which orders are packed but not shipped yet?", [SEARCH_DATA])
 
 # %% [markdown]
-# It does not, though the tool could answer. Now we change one word, and nothing in the function.
+# No call, though the tool could answer. **Before you read on, guess:** which single word of the definition would you
+# change so that it is called? (The function stays as it is.)
 
 # %%
 ask("Which orders are packed but not shipped yet?", [{**SEARCH_DATA, "name": "search_orders"}])
@@ -132,7 +133,8 @@ why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_DATA)
 #   **printed last**.
 # - `order_id = …`, indented: an input of that call. `id span` says where the value was found (a piece of the sentence
 #   that looks like an id), and the number in brackets how well it fits this input.
-#
+
+# %% [markdown]
 # And what the words after each number mean, one rule each:
 #
 # 1. **Words are compared**, without their endings: *order*, *orders*, *ordered* are one word. Small words (*where*,
@@ -401,7 +403,6 @@ for step in steps[1:]:
 
 # %%
 print(on_ten["inputs"].head())
-assert on_ten["use when"].share < on_ten["boundary"].share  # the boundary brought one back
 
 # %% [markdown]
 # Ten of ten. Done?
@@ -430,7 +431,6 @@ OTHERS = [
     ("Do we sell a teapot, and for how much?", "prices"),
 ]
 on_others = {step: measure(desk(ladder[step]), OTHERS) for step in steps}
-assert on_others["inputs"].share <= 0.6
 show(plot_accuracy({"the ten": on_ten, "ten others": on_others}, title="What is each worth on top of the one before?"))
 
 # %% [markdown]
@@ -508,7 +508,8 @@ MORE = [
 print(measure(desk(bench.definition), MORE).head())
 
 # %% [markdown]
-# Here is our own attempt, beside the end of the ladder. It uses the users' words from the misses of the ten others:
+# Here is our own attempt, beside the end of the ladder. It uses the users' words from the misses of the ten others.
+# **Guess:** how much does it gain on those ten, and how much on the ten more?
 
 # %%
 USERS_WORDS = (
@@ -523,9 +524,6 @@ for label, tried in (("the ladder's end", ladder["inputs"]), ("users' words", le
     shares[label] = [measure(desk(tried), requests).share for requests in (TEN, OTHERS, MORE)]
     ten, others, more = shares[label]
     print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}   ten more {more:4.0%}  (simulated)")
-
-assert shares["users' words"][1] > shares["the ladder's end"][1]  # better on the slips we had read
-assert shares["users' words"][2] <= shares["the ladder's end"][2]  # and not on sentences that nobody had read
 
 # %% [markdown]
 # On the sentences whose misses we had read, a large gain. On the ten more, none: we had learned the words of those ten,
@@ -814,8 +812,9 @@ quiz("02.8")
 # **1. The neighbour is called.** You saw it in the laboratory: the package of ORD-20260906 went to `search_orders`,
 # until the boundary sent it to `track_parcel`. The cure lies in the **description**.
 #
-# **2. A date arrives as "next Wednesday".** The cure lies in the **input**. But in the input alone? There are two
-# changes, so there are four combinations. **Guess all four:** what will `day` be?
+# **2. A date arrives as "next Wednesday".** The cure lies in the **input**: its description can say the format. But is
+# that enough? `system` can also say what day it is. With and without each, that makes four. **Guess all four:** what
+# will `day` be?
 
 # %% tags=["item-02.5"]
 said = "Deliver order ORD-20260919 next Wednesday, please."
@@ -866,9 +865,10 @@ answer(shop.query_order("ORD-20260602"))
 
 # %% [markdown]
 # The first answer says what was paid for two *other* orders, and mentions the right one without its date or amount.
-# Every order in the dump looks like the question. The second answer is right. (The rule: quote the six lines that share
-# the most words with the request; ties go to the first. A real model reads better, but has the same trouble with longer
-# results.)
+# (1, 2 and 8 are their places in the dump.) Every order in the dump looks like the question. The second answer is right.
+#
+# (The rule: quote the six lines that share the most words with the request; ties go to the first. A real model reads
+# better, but has the same trouble with longer results.)
 #
 # The cure lies in the **result**: return the fields that decide, and say what was left out. Lesson 08 is about this.
 
@@ -977,7 +977,8 @@ for change, new in changes.items():
 
 # %% [markdown]
 # Also keep the **order** of the tools. The prompt cache (lesson 01) recognises the beginning of a prompt by its text.
-# Here are the same six tools, sent three times, the third time in reverse order:
+# Here are the same six tools, sent three times, the third time in reverse order. **Guess:** what does each request read
+# from the cache?
 
 
 # %%

@@ -445,7 +445,7 @@ print("refunds:", [row["note"] for row in shop.ledger("ORD-20260917")], "| stopp
 # unfinished end, and the cut call looks whole.
 
 # %% tags=["quiz"]
-quiz("04.10")
+quiz("04.4")
 
 # %% [markdown]
 # ## A cap
@@ -558,6 +558,8 @@ for order_id, error in errors.items():
 # sentence leaves it to the user. A real model may well stop at the bare message.)
 
 # %% [markdown]
+# Not all that goes wrong is an error, and each kind needs its own words:
+#
 # | it happened | is it an error? | what the text must say |
 # |---|---|---|
 # | a read timed out | yes | how long you waited; the same call may succeed |
@@ -566,7 +568,7 @@ for order_id, error in errors.items():
 # | nothing matches a search | no, a result | an empty list, and how to search more widely |
 # | it worked, but the value cannot be written as JSON | no | fix your encoder: a date, a `Decimal`, `NaN` |
 #
-# Forgetting the second line costs money:
+# Forgetting the second row costs money:
 
 # %%
 sent = []

@@ -205,6 +205,10 @@ MISTAKES = {
             [EMAIL, STATUS, closed(PRICE["name"], PRICE["description"], [], **PRICE["input_schema"]["properties"])],
             "require both",
         ),
+        "an input renamed, but not in required": (
+            [EMAIL, STATUS, closed(PRICE["name"], PRICE["description"], ["product_id", "price"], **INPUTS)],
+            "requires `price`, which is not among its properties",
+        ),
         "two of one name": ([EMAIL, STATUS, {**PRICE, "name": "set_order_status"}], "The API refuses"),
         "no unit": ([EMAIL, STATUS, IN_EUROS], "should be in it"),
         "text for a number": ([EMAIL, STATUS, FREE_PRICE], "should be in it"),

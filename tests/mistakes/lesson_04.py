@@ -34,6 +34,7 @@ def checker(
     expected: bool = True,
     missing_type: bool = False,
     quotes: bool = False,
+    bare: bool = False,
     echo: bool = False,
     all_names: bool = False,
     null_is_empty: bool = False,
@@ -84,7 +85,7 @@ def checker(
             if isinstance(came, bool) and kind != "boolean" and not python_bool:
                 wrong = kind is not None
             if wrong:
-                number = isinstance(came, str) and (came.isdigit() or quotes)
+                number = came.isdigit() or quotes if isinstance(came, str) else bare and isinstance(came, float)
                 text = f"send {came} without quotes" if number and unquoted else f"send a {kind}"
                 text = f"send a {kind}, not {came}" if echo and not (number and unquoted) else text
                 add(name, f"a value of type {kind}", came, text)
@@ -261,6 +262,7 @@ MISTAKES = {
         "a missing field without its list": (checker(missing_type=True), "With a missing field with a list"),
         "repaired on the quiet": (checker(coerce=True), "was changed"),
         "a word without quotes": (checker(quotes=True), "leads to no better value; it says 'send"),
+        "a fraction without quotes": (checker(bare=True), "leads to no better value; it says 'send 9.5"),
         "a hint that repeats what came": (checker(echo=True), "`hint` has 50"),
         "all fields for a misspelt one": (checker(all_names=True), "leads to no better value"),
         "null is an empty object": (checker(null_is_empty=True), "With a null instead of an object"),

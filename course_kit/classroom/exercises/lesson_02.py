@@ -206,6 +206,8 @@ class SplitUpdateRecord:
                 raise Incorrect(f"`{name}` must fail without its id and without the new value: require both.")
             if len(needed) > 2:
                 raise Incorrect(f"`{name}` requires {', '.join(needed)}; the id and the new value are enough.")
+            if absent := [key for key in needed if key not in properties]:
+                raise Incorrect(f"`{name}` requires `{absent[0]}`, which is not among its properties.")
         tool_of: dict[str, str] = {}
         for (said, job, values), calls, words in zip(case["changes"], seen["calls"], seen["words"], strict=True):
             if len(calls) != 1:
