@@ -70,7 +70,7 @@ for block in calls:
 
 # %%
 def result(block, content, **flag):
-    """A finished result of one call. (In lesson 04 there was only one call, so the block was not named.)"""
+    """A finished result of one call, under the id of its block."""
     return {"type": "tool_result", "tool_use_id": block.id, "content": content, **flag}
 
 
@@ -248,8 +248,8 @@ MEASURED = {2: 2.0, 5: 4.67, 20: 19.88}
 show(plot_speed_up(20, MEASURED))
 
 # %% [markdown]
-# Each point is the best of three runs. They vary by about a tenth because the machine had other work, which is why the
-# point at 5 is low. These reads only *wait*, as for a service; reads that compute gain far less from threads.
+# Each point is the best of three runs on a machine that had other work. They vary by about a tenth, and the low point
+# at 5 is within that. These reads only *wait*, as for a service; reads that compute gain far less from threads.
 
 # %% [markdown]
 # ### Twenty at once
@@ -360,6 +360,7 @@ async def look(city):
 
 # %%
 outputs = []
+finished.clear()
 try:
     outputs = await asyncio.gather(*[look(block.input["city"]) for block in three])
 except LookupError as error:
@@ -489,8 +490,16 @@ print(board.play("rrwr", limit=5))
 board
 
 # %% [markdown]
-# A slow call costs most when it starts last: six calls with limit 2 are done after 4 ticks as `srrrrr`, after 5 as
-# `rrrrrs`. The formula, `ceil(6 / 2)`, gives 3. It holds only for equal calls.
+# The answers, in ticks until the last call is done:
+
+# %%
+for turn in ("rrrrrr", "srrrrr", "rrrrrs"):
+    two, five = [timeline().play(turn, limit=limit).ticks for limit in (2, 5)]
+    print(f"{turn}: {two} with limit 2, {five} with limit 5")
+
+# %% [markdown]
+# A slow call costs most when it starts last. The formula, `ceil(6 / limit)`, is right in the first line only: it holds
+# for equal calls.
 
 # %% [markdown]
 # ### Check, then act

@@ -18,7 +18,7 @@
 # %% tags=["setup"]
 import json
 
-from course_kit import MockProvider, RunStore, Simulated, ToolError, call, desk_tools, open_shop, quiz
+from course_kit import MockProvider, RunStore, Simulated, ToolError, allow, call, desk_tools, open_shop, quiz
 from course_kit import resume_agent, run_agent, show, tool
 from course_kit.classroom.approval_panel import approval_panel
 
@@ -250,7 +250,7 @@ print(list(files))
 # Both questions come before anything runs, but the backup is still lost: an approver is asked about one call at a time,
 # and cannot take back a yes.
 #
-# But while a question is open, *nothing* of the turn has run. An approver that **waits** makes use of that.
+# An approver that **waits** can do better, because *nothing* of the turn runs while a question is open.
 # `decide_later()` leaves the questions open; the run stops for now, and a `RunStore`, a file, keeps what is needed to
 # continue. What has run, and what is pending?
 
@@ -329,7 +329,7 @@ def after(content, **flag):
 
 
 # %% [markdown]
-# Here are six results found in real programs. **Guess** for each: will it call again, give up, or believe that the
+# Here are six results that programs send. **Guess** for each: will it call again, give up, or believe that the
 # money was paid?
 
 # %% tags=["item-06.4"]
@@ -387,7 +387,8 @@ panel
 # What the model *said* is not shown: only what would run. It is the *checked* input, so the amount is 1999, and the
 # character is spelled out.
 #
-# No mouse? The next cell does the same as a click, if the call is still waiting. The person pays half:
+# No mouse? The next cell does the same as a click, if the call is still waiting. (After *Run All Cells* it has done so
+# already: to decide yourself, run the two cells above again.) The person pays half:
 
 # %%
 from course_kit import edit
@@ -397,11 +398,11 @@ for waiting in panel.pending:
 print([row["amount_cents"] for row in shop.ledger("ORD-20260917")])
 
 # %% [markdown]
-# The four answers side by side: what does the ledger hold, and what does the model read? `decisions_from` is an
-# approver that gives prepared answers. The second edit is a typing mistake: minus five.
+# Allow, deny and edit side by side: what does the ledger hold, and what does the model read? `decisions_from` is an
+# approver that gives prepared answers. The second edit holds a typing mistake: minus five.
 
 # %%
-from course_kit import allow, decisions_from
+from course_kit import decisions_from
 
 refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged")
 less = {**refund["input"], "amount_cents": 999}
@@ -580,7 +581,8 @@ def take_up(run_id):
     return resume_agent(MockProvider(Simulated()).client(), waiting_room, run_id, tools=desk_tools(shop))
 
 
-approval_panel(waiting_room, resume=take_up)
+panel = approval_panel(waiting_room, resume=take_up)
+panel
 
 # %% tags=["quiz"]
 quiz("06.5")

@@ -58,9 +58,9 @@ print("alone:", picks(BACKUP, [by_name["deploy_backup_database"]]))
 print("among all:", picks(BACKUP, tools))
 
 # %% [markdown]
-# No backup is made. The backups are only *listed*. Same sentence, same right tool, same model. Why? `explain` names the
-# three nearest tools, with a relevance from 0 to 1 (lesson 02). Two of the three are desk tools; we leave them out to
-# see the right one.
+# No backup is made. The backups are only *listed*. Same sentence, same right tool, same model. Why? `explain` gives
+# each tool a relevance from 0 to 1 (lesson 02), but names only the three nearest, and here two of these are desk tools.
+# We leave those two out, so that the right tool is named.
 
 # %%
 fewer = [tool for tool in tools if tool["name"] not in ("query_order", "search_orders")]
@@ -346,9 +346,10 @@ REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_re
 for pattern in ("parcel|courier", "^track_.*", "zeppelin", "parcel ("):
     scripted = MockProvider([search(pattern=pattern), "Done."]).client()
     message = scripted.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk)
-    searched_for = message.content[1].to_dict()["content"]
-    names = [reference["tool_name"] for reference in searched_for.get("tool_references", [])]
-    print(f"{pattern:15}", names, searched_for.get("error_code", ""))
+    blocks = [block.to_dict() for block in message.content]
+    [found] = [block["content"] for block in blocks if block["type"] == "tool_search_tool_result"]
+    names = [reference["tool_name"] for reference in found.get("tool_references", [])]
+    print(f"{pattern:15}", names, found.get("error_code", ""))
 
 # %% [markdown]
 # Nothing found is an empty list, not an error. A broken pattern is an error *inside* a reply with status 200: there is
@@ -652,8 +653,8 @@ MEASURED = {
 # %% [markdown]
 # "Regex, the query's words": no model wrote a pattern in the benchmark, so the query's words were joined by `|`. A
 # model would write better ones. "No model" fuses words with spelling; "USE" is the embedding model of the extra. The
-# weights were chosen on another, public catalogue. (When chosen on half of its requests and tested on the other half,
-# they do as well: see "held out" in the file.) Which way wins, and for whom?
+# weights were chosen on another, public catalogue. (Chosen on half of its requests, they do as well on the other half.)
+# Which way wins, and for whom?
 
 # %%
 from course_kit.classroom.plots import plot_recall
@@ -723,11 +724,12 @@ print({word: spread(word) for word in ("courier", "empty", "doorstep", "parcel")
 #   name.
 #
 # Look for one of each in the box. Exercise 7.3 asks for them.
-#
-# **A second good place to stop**, after the next question. Exercises 7.1 and 7.3 need no more than this.
 
 # %% tags=["quiz"]
 quiz("07.5")
+
+# %% [markdown]
+# **A second good place to stop for today.** Exercises 7.1 and 7.3 need no more than this.
 
 # %% [markdown]
 # ## The prompt cache
@@ -763,7 +765,7 @@ two_turns = [
 ]
 
 # %% [markdown]
-# This helper sends the first turn as it is, then the second with what you want to change. The model's replies are given.
+# This helper sends the first turn as it is, then the second with what you want to change. The model's replies are scripted.
 
 
 # %%
@@ -992,8 +994,8 @@ print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) f
 # %% [markdown]
 # ## Practice
 #
-# [Exercises 07](../exercises/07_tool_search.ipynb): build an index that reaches a target, lay out a 60-tool assistant
-# in two layers, and name why a query missed.
+# [Exercises 07](../exercises/07_tool_search.ipynb): build an index that reaches a target, decide which of sixty
+# tools are visible and which deferred, and name why a query missed.
 #
 # ## Recap
 #

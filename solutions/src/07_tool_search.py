@@ -75,7 +75,7 @@ check("7.1", build_index)
 # most of the work.
 
 # %% [markdown]
-# ## 7.2 Two layers for sixty tools
+# ## 7.2 Visible or deferred: sixty tools
 #
 # *Medium, core, about 20 minutes, about 10 lines.*
 #

@@ -262,7 +262,15 @@ MISTAKES = {
         ),
         "persuades": (
             text("A person refused {tool}: {why}. Nothing was done. Persuade the colleague, or tell the user."),
-            "invites the same call again",
+            "back to the person who said no",
+        ),
+        "asks for another answer": (
+            text("A person refused {tool}: {why}. Nothing was done. Ask the person to reconsider."),
+            "back to the person who said no",
+        ),
+        "asks somebody else to approve": (
+            text("A colleague refused {tool}: {why}. Nothing was done. Ask another colleague to approve it."),
+            "back to the person who said no",
         ),
         "once more": (
             text("A person refused {tool}: {why}. Nothing was done. Ask the user and repeat the call."),
@@ -321,6 +329,12 @@ VARIANTS = {
         "nothing first": text("Nothing was done, because a person refused {tool}: {why}. Tell the user."),
         "no persuading": text(
             "A colleague refused {tool}: {why}. Nothing was done. Don't try to persuade the colleague: tell the user."
+        ),
+        "the user may reconsider": text(
+            "A colleague refused {tool}: {why}. Nothing was done. Ask the user to reconsider the request."
+        ),
+        "a manager would have to": text(
+            "A person refused {tool}: {why}. Nothing was done. Tell the user that a manager would have to approve it."
         ),
         "instead of the same": text(
             "An employee rejected {tool}: {why}. It was not run. Offer something else instead of the same call."

@@ -273,6 +273,7 @@ UNDONE = _any_of(
 DONE = _any_of(
     r"\b(?:money|refund|payment|amount|order|call|it|everything) (?:was|is|has been|had been|will be) (?:already )?"
     r"(?:paid|refunded|cancell?ed|made|sent|done|executed|carried out|processed|transferred|completed|moved)\b",
+    r"\b(?:money|refund|payment) is (?:already )?(?:on its way|under way|in progress)\b",
     r"\bsucce(?:eded|ssful)|\b(?:it|the call) (?:now |still )?(?:runs|is running|will run|goes through)\b",
 )
 NEXT = _any_of(
@@ -296,8 +297,19 @@ AGAIN = _any_of(
     r"\b(?:try|call|send|submit|request|make|repeat)\b.{0,40}\b(?:again|once more|a second time)\b",
     r"\b(?:retry|resubmit)\b|\btry .{0,20}\blater\b",
     r"\bkeep (?:on )?(?:calling|trying|asking|sending|requesting)|\btry(?:ing)? harder",
-    r"\b(?:persuade|convince|insist)\b|\brepeat (?:it|this|the (?:call|request))\b",
+    r"\brepeat (?:it|this|the (?:call|request))\b",
     r"\bthe same (?:call|refund|payment|request|action|input)\b|\buntil (?:it|they|he|she|some(?:one|body)) ",
+)
+# Who said no is not to be talked round. The user may be: "ask the user to reconsider" is no fault.
+DECIDER = (
+    r"(?:(?:the|a|an|your|another|that|this) )?(?:\w+ )?"
+    r"(?:person|colleague|manager|supervisor|operator|reviewer|approver|boss|human)"
+)
+ROUND = _any_of(
+    r"\b(?:persuade|convince|insist|argue)\b|\bchange (?:his|her|their) mind",
+    rf"\b(?:ask|tell|urge|get|beg) {DECIDER} (?:again )?(?:to|for) "
+    r"(?:re-?consider|re-?think|think|approv|allow|accept|agree|permi)\w*",
+    rf"\b(?:talk|bring|win) {DECIDER} (?:round|around|over|into)|\bexplain to {DECIDER} why\b",
 )
 NO = _any_of(
     r"\b(?:no|not|never|nothing|none|neither|without|stop|avoid|cannot|instead of|rather than|other than)\b|n't\b"
@@ -379,6 +391,8 @@ class ReadableRefusal:
                 raise Incorrect(f"Missing in {about}: {missing}. It says {said!r}.")
         if _claims(DONE, rest):
             raise Incorrect(f"{about} says that something was done, and nothing was: {said!r}.")
+        if _claims(ROUND, rest):
+            raise Incorrect(f"{about} sends the model back to the person who said no: {said!r}.")
         if _claims(AGAIN, rest):
             raise Incorrect(f"{about} invites the same call again, and the person is asked again: {said!r}.")
 

@@ -1,4 +1,4 @@
-"""Checks of lesson 07: an index that beats a bar, an assistant in two layers, why a search missed."""
+"""Checks of lesson 07: an index that beats a bar, what is visible and what deferred, why a search missed."""
 
 import random
 import re
@@ -223,7 +223,7 @@ GROUP_OF = {tool["name"]: group for group in GROUPS for tool in catalogue(group=
 
 @exercise(
     "7.2",
-    title="Two layers for sixty tools",
+    title="Visible or deferred: sixty tools",
     difficulty="medium",
     importance="core",
     minutes=20,
