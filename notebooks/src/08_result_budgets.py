@@ -75,7 +75,8 @@ honest = {
 
 # %% [markdown]
 # This helper gives the model one tool, which returns the result you pass in. `@tool` makes the definition from the
-# function; `effect="read"` says that it changes nothing. **Guess** what the manager reads, twice:
+# function; `effect="read"` says that it changes nothing. You know both numbers from the top of this page. **Guess:** does
+# anything in the first answer warn the manager?
 
 
 # %%
@@ -94,8 +95,8 @@ print("honest:", ask("How many orders are still unshipped?", honest))
 # The first answer is wrong, and nothing in the conversation shows it. An error would at least have been noticed.
 #
 # Why does the second one know? The simulated model has two rules. It quotes the lines of a result that share the most
-# words with the question (lesson 02). And it always quotes lines that begin with `total`, `returned`, `truncated` or
-# `next_cursor`, and lines with "left out". Here are five other ways to ask, for which no rule was made:
+# words with the question (lesson 02). And it always quotes fields with exactly the name `total`, `returned`, `truncated`
+# or `next_cursor`, and lines with "left out". Here are five other ways to ask, for which no rule was made:
 
 # %%
 WORDINGS = [
@@ -144,8 +145,10 @@ quiz("08.1")
 # %% [markdown]
 # ## What fills a context
 #
-# Definitions are written once, by you. Questions are short. Results are whatever the world returns: a search through all
-# files, a log, two hundred hits. They are often the largest part of a context, and the one you can least predict.
+# The **context** is all that the model reads for one reply: definitions, questions, answers, results. There is a limit to
+# it, the **context window**. Definitions are written once, by you. Questions are short. Results are whatever the world
+# returns: a search through all files, a log, two hundred hits. They are often the largest part of a context, and the one
+# you can least predict.
 #
 # Here is a night's log of one service, 4,000 lines. `make_log` generates it, the same on every machine.
 
@@ -210,7 +213,7 @@ quiz("08.2")
 #
 # ### Text: head and tail
 #
-# The quick way is `log[:300]`. **Guess** what it does to the question "what was the last error?"
+# The quick way is `log[:6_000]`. **Guess** what it does to the question "what was the last error?"
 
 # %% tags=["item-08.3"]
 from course_kit.harness.results import cut_text
@@ -325,7 +328,7 @@ def look_for_errors(request):
     return call("find_in", reference=reference, text="ERROR")
 
 
-script = [call("night_log", service="payments"), look_for_errors, "Two orders failed, and both gave up."]
+script = [call("night_log", service="payments"), look_for_errors, "Two errors: E623 at 00:10, E731 at 07:58."]
 run = run_agent(MockProvider(script).client(), tools=kept.behind([night_log]), messages="What went wrong last night?")
 for turn in run.messages[2::2]:
     print(turn["content"][0]["content"], "\n")
@@ -693,8 +696,8 @@ for budget in (4_000, 12_000, 15_000, 16_000):
     print(f"{budget:>6} {lost}")
 
 # %% [markdown]
-# - *Head and tail* misses them until nearly everything fits: we asked for lines just after the middle. *Head only*
-#   reaches them at 12,000, by luck.
+# - *Head and tail* misses the lines just after the middle until nearly everything fits. *Head only* reaches them at
+#   12,000, by luck.
 # - *Summary first* gets worse at the last step. Now a list fits completely, so there is no summary, and the model would
 #   have to count. Where counts are wanted, return counts, whatever the budget.
 # - *Reference* gains nothing: its card fits already.

@@ -151,7 +151,7 @@ show(plot_layers(counts, "Refunds of one cup, three attempts on each level", "re
 # refund only when the first took everything.
 
 # %% [markdown]
-# ### One word, three settings
+# ### Retries or attempts?
 #
 # | setting | what it counts | of what | default |
 # |---|---|---|---|
@@ -250,12 +250,12 @@ quiz("09.2")
 #
 # It has to be made somewhere. There are four possible places:
 #
-# | made new for | in a program that is | the levels above it are |
-# |---|---|---|
-# | each request | a `uuid4()` in the HTTP client | tool, model |
-# | each attempt of the tool | a `uuid4()` in the tool's loop | tool, model |
-# | each call of the model | the `id` of its `tool_use` block | model |
-# | the task | made from ticket and step | none |
+# | made new for | in a program that is |
+# |---|---|
+# | each request | a `uuid4()` in the HTTP client's loop |
+# | each attempt of the tool | a `uuid4()` in the tool's loop |
+# | each call of the model | the `id` of its `tool_use` block |
+# | the task | made from ticket and step |
 
 # %% [markdown]
 # The levels are as before: three attempts of a tool, each with three requests. Every answer is lost. Only the form of
@@ -264,6 +264,8 @@ quiz("09.2")
 
 # %% tags=["item-09.3"]
 from course_kit.harness.running import current_call
+
+reached = []  # the keys that arrive at the shop
 
 
 def refund_tool(form):
@@ -284,7 +286,6 @@ def refund_tool(form):
 # **Write down four numbers** before you run this: how many refunds for each place?
 
 # %%
-reached = []
 places = {
     "each request": "{call}-{attempt}-{request}",
     "each attempt of the tool": "{call}-{attempt}",
@@ -521,10 +522,10 @@ button = crash_button("with a key")
 button
 
 # %% [markdown]
-# The kit's loop does the same. With a store (lesson 06) it records that a call *begins* before it runs. When a run is
-# resumed and a call has begun without a result, the loop runs it again if the tool is a read or says `idempotent=True`.
-# Otherwise the model reads that the outcome is unknown. The refund tool of `desk_tools` says `idempotent=True` when it
-# has a task; without one it sends no key, and does not.
+# The kit's loop does the same. With a store (lesson 06) it notes that a call *begins*, runs it, then notes the result.
+# When the run is resumed, a call may have begun and have no result. A read, or a tool that says `idempotent=True`, is then
+# run again; for any other the model reads that the outcome is unknown. (The refund tool of `desk_tools` says
+# `idempotent=True` only when it has a task, since only then does it send a key.)
 
 # %% [markdown]
 # ## Nobody knows: look before you write
@@ -626,7 +627,7 @@ def ask_about(answers, **options):
 
 
 # %% [markdown]
-# Both make the same call with the same inputs again and again:
+# Both make the same call with the same inputs again and again. **Guess** how each run ends, and after how many calls:
 
 # %%
 for answers in (MOVING, SILENT):
@@ -673,7 +674,7 @@ print("the answer: ", run.text)
 # ### A step limit is only a safety net
 #
 # Many loops have only `max_iterations`. Here is the silent job with stall detection, then without it but with a limit
-# of 12 replies, and then with a budget of 3,000 tokens:
+# of 12 replies, and then with a budget of 3,000 tokens. **Guess** which of the three runs end with an answer:
 
 # %%
 for options in (

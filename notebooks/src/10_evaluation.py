@@ -337,8 +337,8 @@ first
 
 # %% [markdown]
 # (Simulated, like every rate of this desk below.) Read *pass^1* as "the share that passes". Beside it is the interval
-# ([lesson 02](02_schema_design.ipynb)) over cases, and in brackets the method that computed it. You meet the methods
-# after the break.
+# ([lesson 02](02_schema_design.ipynb)) over cases, here called *tasks*, and in brackets the method that computed
+# it. You meet the methods after the break.
 #
 # One number does not say what to fix. A trial can fail at several **layers**: the wrong tool (`selection`), the right
 # tool with wrong inputs (`right_input`), a change that nobody asked for (`overreach`). A share without its count says
@@ -589,20 +589,27 @@ show(plot_naive(4, 3))
 # each other; they are not four tasks. If you count all 200 as tasks, your interval is too narrow:
 
 # %%
-from course_kit import pass_interval, pooled_interval, tasks_needed, trials_without_failure
+from course_kit import pass_interval, pooled_interval
 
 print("pass^1, over tasks:", pass_interval(AIRLINE, 1))
 print("pass^1, pooled:    ", pooled_interval(AIRLINE, 1))
-print("tasks that bring one rate to ±0.10:", tasks_needed(0.10), "  to ±0.05:", tasks_needed(0.05))
-print("trials without any failure, to claim 99% for one task:", trials_without_failure(0.99))
 
 # %% [markdown]
 # The method is in brackets. **Bootstrap**: draw 50 tasks again and again from the 50, with repetition, and see how the
 # mean moves. **Wilson**: a formula for a share. The 95% describe the method: of a hundred evaluations like this one,
 # about 95 get an interval that contains the true rate. You cannot know whether yours is one of them.
 #
-# Remember the last line. To claim 99% for one refund, at 95% confidence (one-sided), 299 trials must pass and not one
-# may fail.
+# And how much does a claim need? **Guess** the last number: how many trials of one refund must pass, without any failure,
+# before you may claim 99% for it?
+
+# %%
+from course_kit import tasks_needed, trials_without_failure
+
+print("tasks that bring one rate to ±0.10:", tasks_needed(0.10), "  to ±0.05:", tasks_needed(0.05))
+print("trials without any failure, to claim 99% for one task:", trials_without_failure(0.99))
+
+# %% [markdown]
+# For one refund 299 trials must pass and not one may fail (at 95% confidence, one-sided).
 
 # %% tags=["quiz"]
 quiz("10.5")

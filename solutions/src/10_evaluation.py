@@ -146,8 +146,8 @@ check("10.2", cases)
 # *Medium, core, about 20 minutes, about 12 lines.*
 #
 # `before` and `after` map each case to its runs, as in 10.1. Both have the same cases; the numbers of runs may differ.
-# Return `"better"`, `"worse"` or `"noise"`. It is noise when fewer than six cases moved, and when zero lies within the
-# 95% interval of the mean difference over cases.
+# Return `"better"`, `"worse"` or `"noise"`. Either of two things makes it noise: fewer than six cases moved, or zero lies
+# within the 95% interval of the mean difference over cases.
 #
 # By hand as in the lesson, or with `compare`, which takes two `Results`: `Results([{"case": "a", "trial": 0, "passed":
 # True}, …])`, imported from `course_kit`. What it gives has `.is_noise` and `.difference`. Both ways give the same

@@ -122,6 +122,7 @@ def collector(
     by_total: bool = False,
     by_end: bool = False,
     circle_ends: bool = False,
+    holds: Any = lambda wanted, line: wanted in line,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
@@ -142,7 +143,7 @@ def collector(
                 break
         if again:
             lines += page["lines"]
-        found = [line for line in lines if wanted in line]
+        found = [line for line in lines if holds(wanted, line)]
         ended, all_read = page["next_cursor"] is None, len(lines) == page["total"]
         return {
             "found": list(dict.fromkeys(found)) if once else found,
@@ -252,6 +253,14 @@ MISTAKES = {
         "believes `returned`": (believes_the_counts, "177 lines came: count those, and not what `returned` says"),
         "takes 0 for the end": (collector(falsy=True), "With 0 for a cursor, you stopped after 1 page;"),
         "each line once": (collector(once=True), "a line that comes twice"),
+        "whole words only": (
+            collector(holds=lambda wanted, line: wanted in line.split()),
+            "'ERRORS so far: 9' holds 'ERROR', and is missing.",
+        ),
+        "capitals do not matter": (
+            collector(holds=lambda wanted, line: wanted.lower() in line.lower()),
+            "'no error since 0020' does not hold 'ERROR', letter for letter.",
+        ),
         "complete by the count alone": (collector(by_total=True), "`complete` should be False; it is True"),
         "complete by the end alone": (collector(by_end=True), "the log ended after 130 lines of 200"),
     },

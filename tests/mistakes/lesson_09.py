@@ -64,6 +64,7 @@ def refund(
     look: Any = False,
     gives: bool = True,
     reason: str = "damaged",
+    pays: Any = lambda cents: cents,
 ):
     """`refund_once` with one thing done wrong (or merely otherwise)."""
 
@@ -91,7 +92,7 @@ def refund(
                     return rows[0] if look == "row" else {"refund_id": f"RFD-{rows[0]['id']:04}"}
             sent = f"{made['ticket']}/{attempt}" if key == "attempt" else made[key]
             try:
-                receipt = shop.refund_order(order_id, cents, reason, ticket, idempotency_key=sent)
+                receipt = shop.refund_order(order_id, pays(cents), reason, ticket, idempotency_key=sent)
             except catch:
                 if attempt == attempts - 1 and last == "raise":
                     raise
@@ -207,6 +208,7 @@ def detector(
     calls_sorted: bool = True,
     ids: bool = False,
     off: int = 0,
+    looks_back: int = 0,
     fixed: bool = False,
     anywhere: bool = False,
     gives: str = "name",
@@ -228,7 +230,7 @@ def detector(
         if anywhere:
             stuck = max(Counter(texts).values(), default=0) >= limit
         else:
-            stuck = len(texts) >= limit and len(set(texts[-limit:])) == 1
+            stuck = len(texts) >= limit and len(set(texts[-(looks_back or limit) :])) == 1
         return bool(stuck) if gives == "bool" else rounds[-1][0]["name"] if stuck else None
 
     return stalled
@@ -300,6 +302,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
             ". And with a request that is late and still arrives, the money leaves 2 times.",
         ),
         "another reason": (refund(reason="other"), "the reason is 'damaged'; the ledger holds 'other'"),
+        "another amount": (refund(pays=lambda cents: 100 * cents), "pay 889 cents on ORD-"),
         "one attempt": (refund(attempts=1), "this came instead: {'raised': 'TimeoutError'}"),
         "five attempts": (refund(attempts=5), "three attempts are allowed; you made 5"),
         "for ever": (for_ever, "three attempts are allowed; you made more than 10"),
@@ -322,6 +325,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "one more": (detector(off=1), "With three equal rounds"),
         "one less": (detector(off=-1), "With two equal rounds, this is not a stall"),
         "always three": (detector(fixed=True), "With a limit of 2"),
+        "always the last three": (detector(looks_back=3), "With a limit of 2, after a round that moved"),
         "counted anywhere": (detector(anywhere=True), "With equal rounds, and then news, this is not a stall"),
         "yes or no": (detector(gives="bool"), "return the tool's name or None"),
         "nothing": (lambda rounds, limit=3: None, "With three equal rounds, it is a stall of"),

@@ -218,6 +218,13 @@ def always_noise(before, after):
     return "noise"
 
 
+def quick_to_blame(before, after):
+    """An interval where it rose, and none where it fell."""
+    moved = differences(before, after)
+    low, _ = means_of(moved)
+    return "noise" if too_few(moved) else "better" if low > 0 else "worse" if fmean(moved) < -1e-9 else "noise"
+
+
 def says_yes(before, after):
     return by_hand(before, after) == "noise"
 
@@ -392,6 +399,7 @@ MISTAKES = {
         "always noise": (always_noise, "more than noise, better"),
         "90 %": (at(0.90), "more than the 25 that 95% leave at either end"),
         "99 %": (at(0.99), "fewer than the 25 that 95% leave at either end"),
+        "an interval on one side only": (quick_to_blame, "With 40 cases, 13 up, 20 down"),
         "more than six": (seven_must_move, "6 are enough"),
         "how many, not how far": (ups_and_downs, "With 60 cases, 30 up, 18 down"),
         "True or False": (says_yes, "must return one of better, worse, noise"),

@@ -204,6 +204,7 @@ class PageThroughALog:
             f"{n:04} {draw.choice(['INFO', 'INFO', 'WARN', 'ERROR'])} job {draw.randrange(99)}" for n in range(200)
         ]
         lines[20] = lines[21] = lines[150] = "again ERROR job 7"
+        lines[30], lines[31] = "ERRORS so far: 9", "no error since 0020"  # a text within a word; another text
         lines[-1] = "0199 ERROR job stopped"
         cursors = [f"c-{number:x}" for number in draw.sample(range(4_096), 20)]
         base = {"lines": lines, "cursors": cursors, "wanted": "ERROR", "max_pages": 50}
@@ -277,7 +278,10 @@ class PageThroughALog:
         if got["found"] != wanted and got["found"] == list(dict.fromkeys(wanted)):
             raise Incorrect(f"With {about}, a line that comes twice was found once: it happened twice, so keep both.")
         if got["found"] != wanted:
-            raise Incorrect(f"With {about}, {len(wanted)} lines should be found; yours are {_short(got['found'])}.")
+            more = _line_of_difference(got["found"], wanted, case["wanted"])
+            raise Incorrect(
+                f"With {about}, {len(wanted)} lines should be found; yours are {_short(got['found'])}.{more}"
+            )
         if case.get("lost") and got["lines_read"] == len(case["lines"]):
             raise Incorrect(f"With {about}, {len(read_lines)} lines came: count those, and not what `returned` says.")
         if got["lines_read"] != len(read_lines) or got["total"] != len(case["lines"]):
@@ -290,6 +294,17 @@ class PageThroughALog:
             raise Incorrect(f"With {about}, `complete` should be False: the log ended after {counts}.")
         if got["complete"] is not complete:
             raise Incorrect(f"With {about}, `complete` should be {complete}; it is {_short(got['complete'])}.")
+
+
+def _line_of_difference(found: Any, wanted: list[str], text: str) -> str:
+    """A sentence about the first line that is missing, or that should not be there."""
+    for line in wanted if isinstance(found, list) else []:
+        if line not in found:
+            return f" {line!r} holds {text!r}, and is missing."
+    for line in found if isinstance(found, list) else []:
+        if line not in wanted:
+            return f" {_short(line)} does not hold {text!r}, letter for letter."
+    return ""
 
 
 # 8.3

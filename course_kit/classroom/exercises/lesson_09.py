@@ -330,10 +330,10 @@ class SurvivesCrashes:
         }
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
-        about, kind, cents = case["about"], case["kind"], case["inputs"][1]
+        about, kind, inputs = case["about"], case["kind"], case["inputs"]
         if kind == "everywhere":
             for life in seen["lives"]:
-                _judge_end(f"A process that is killed {life['place']}", life["end"], life["rows"], seen["late"])
+                _judge_end(f"A process that is killed {life['place']}", life["end"], life["rows"], inputs, seen["late"])
             return
         end, rows = seen["lives"][-1], seen["rows"]
         if kind == "refused":
@@ -357,10 +357,10 @@ class SurvivesCrashes:
         if kind == "two":
             if len(rows) != 2:
                 raise Incorrect(
-                    f"With {about}, both customers get {cents} cents; the ledger holds {len(rows)} refund(s)."
+                    f"With {about}, both customers get {inputs[1]} cents; the ledger holds {len(rows)} refund(s)."
                 )
             return
-        _judge_end(f"With {about}", end, rows)
+        _judge_end(f"With {about}", end, rows, inputs)
         if kind == "often" and seen["uses"]:
             name = seen["uses"][0]
             raise Incorrect(
@@ -381,9 +381,12 @@ def _everywhere(function: Any, case: dict[str, Any]) -> list[dict[str, Any]]:
     return lives
 
 
-def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]], late: int = 1) -> None:
+def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]], inputs: list[Any], late: int = 1) -> None:
     if len(rows) != 1:
         raise Incorrect(f"{about}: the ledger holds {len(rows)} refunds in the end, and should hold one.")
+    paid = [rows[0]["order_id"], rows[0]["amount_cents"]]
+    if paid != inputs:
+        raise Incorrect(f"{about}: pay {inputs[1]} cents on {inputs[0]}; the ledger holds {_short(paid)}.")
     if rows[0]["reason"] != "damaged":
         raise Incorrect(f"{about}: the reason is 'damaged'; the ledger holds {_short(rows[0]['reason'])}.")
     if "returned" not in end:
@@ -446,6 +449,8 @@ class Stalled:
             ("equal rounds, and then news", poll("-", "-", "-", "50%"), 3, None),
             ("equal rounds with news in between", poll("-", "-", "50%", "-"), 3, None),
             ("a limit of 2", poll("-", "-"), 2, [job]),
+            ("a limit of 2, after a round that moved", poll("1%", "2%", "2%"), 2, [job]),
+            ("a limit of 4 and four equal rounds", poll("-", "-", "-", "-"), 4, [job]),
             ("a limit of 5 and four equal rounds", poll("-", "-", "-", "-"), 5, None),
             ("another input each time", [[call(job, "-", id=n)] for n in range(3)], 3, None),
             ('1 and "1" as inputs', [[call(job, "-", id=n)] for n in (1, "1", 1)], 3, None),

@@ -470,14 +470,22 @@ class NoiseOrNot:
                 (10, 10),
                 f"Fewer than {LEAST_MOVED} is too few; {LEAST_MOVED} are enough, when the means say so.",
             ),
-            # subtle: at 95% these two lie clearly on either side: of the first, 4 % of the means are zero or below, of
-            # the second 1%. So 90% calls the first better, and 99%, or a count of ups and downs, the second noise.
+            # subtle: at 95% the first two, mirrored, and the last lie clearly on either side: of the first, 4 % of the
+            # means are zero or below, of the last 1%. So 90% calls the first better, and 99%, or a count of ups and
+            # downs, the last noise.
             one(
                 "40 cases, 20 up, 13 down and 7 as before",
                 "noise",
                 ([0.5] * 40, [0.5 + step for step in up + down] + [0.5] * 7),
                 (20, 20),
                 "Of 1000 means some 40 are zero or below, more than the 25 that 95% leave at either end.",
+            ),
+            one(
+                "40 cases, 13 up, 20 down and 7 as before",
+                "noise",
+                ([0.5] * 40, [0.5 - step for step in up + down] + [0.5] * 7),
+                (20, 20),
+                "Of 1000 means some 40 are zero or above, more than the 25 that 95% leave at either end.",
             ),
             one(
                 "60 cases, 30 up, 18 down and 12 as before",
