@@ -56,9 +56,12 @@ REFUND = Definition(
 )
 
 # %% [markdown]
-# An **adapter** turns your form into a provider's and back. For definitions the work is small. Here are five shapes of
-# the same tool: the keys it has there, and what had no place. (Gemini's shape is taken from recorded traffic; the
-# course has no client for it.) Which of them has a place for your own three fields?
+# How one interface writes definitions, calls and results is its **shape**. OpenAI has two interfaces, *Chat Completions*
+# and *Responses*, each with its own. Gemini's shape is taken from recorded traffic; the course has no client for it. MCP
+# is no interface to a model: it is how a server offers tools to an application (lesson 07).
+#
+# An **adapter** turns your form into another shape and back. For definitions the work is small. Here is the same tool in
+# five shapes: the keys it has there, and what had no place. Which of them has a place for your own three fields?
 
 # %%
 for shape in ("anthropic", "openai_chat", "openai_responses", "gemini", "mcp"):
@@ -83,9 +86,8 @@ quiz("11.1")
 # %% [markdown]
 # ## A question, a tool, a loop
 #
-# A provider's way of writing definitions, calls and results is its **shape**. To compare shapes, everything else must
-# stay the same: the question, the definitions, and a tool that behaves the same in each run. Testers call that a
-# **fixture**.
+# To compare shapes, everything else must stay the same: the question, the definitions, and a tool that behaves the same
+# in each run. Testers call that a **fixture**.
 #
 # Our refunds go through a payment service. It answers each attempt with a *record of the payment*, and a flag says
 # whether the attempt failed. On a bad morning the first attempt fails, and nothing is paid.
@@ -352,8 +354,8 @@ print("\n".join(str(one) for one in diff_golden(kept, golden(mock.requests)).dif
 # prove that a real model heeds it, or that a real model would miss the plain words; models are trained on words. Use
 # both, line and words (lesson 04), and measure with your model (lesson 10).
 #
-# Note the first line of the diff: it is about a text, and the adapter wrote that text. The tool's log would have shown
-# it.
+# The first line of this diff is about a result's text. The tool's log would hold the record without the new words: so,
+# by the table, look at the adapter.
 
 # %% [markdown]
 # ### The adapters of the package
@@ -375,7 +377,7 @@ print(chat_messages(assistant([one, two])))
 #
 # The package's adapters carry these: `openai_chat(client)` and `openai_responses(client)` are `send` functions, for
 # this loop and for `run_agent`. What they cannot carry is listed in `lost`. Here is the third interface, and all five
-# runs in one picture. **At which step does a run leave the golden trace?**
+# runs in one picture. **Guess** which of them leave the golden trace:
 
 # %%
 from course_kit import openai_chat, openai_responses
@@ -461,13 +463,18 @@ for item in BODY["openai_responses"]["input"]:
 # %%
 from textwrap import shorten
 
+import anthropic
+import openai
+
+REFUSALS = (anthropic.APIStatusError, openai.APIStatusError)
+
 
 def probe(shape, **changes):
     body = BODY[shape] | changes
     try:
         ASK[shape](**body)
         print(f"{shape:17} 200")
-    except Exception as error:
+    except REFUSALS as error:
         said = error.response.json()["error"]["message"]
         print(f"{shape:17} {error.status_code} {shorten(said, 280, placeholder=' …')}")
 
@@ -520,8 +527,8 @@ probe("openai_responses", input=[user(STORY), answer])
 # **Inputs.** Messages has an object, OpenAI a string of JSON, which can be broken: send what does not parse back as an
 # error (lesson 04).
 #
-# **Switches.** OpenAI's parallel switch is a field of the request, Anthropic's is inside `tool_choice`; and Anthropic's
-# `any` is OpenAI's `required`. (`extra_body` sends a field that the SDK does not know.)
+# **Switches.** Both have a switch against parallel calls, and one that demands a call. Whose is whose? **Guess** which of
+# these four requests are refused. (`extra_body` sends a field that the SDK does not know.)
 
 # %%
 probe("anthropic", extra_body={"parallel_tool_calls": False})
@@ -530,9 +537,11 @@ probe("openai_chat", extra_body={"disable_parallel_tool_use": True})
 probe("openai_chat", tool_choice={"type": "any"})
 
 # %% [markdown]
-# **Strict.** Each provider accepts its own subset of JSON Schema (lesson 03). Anthropic refuses `minimum`. OpenAI takes
-# it, but wants every input in `required`. One strict definition, with an optional `note` added, fails on both, for
-# different reasons:
+# OpenAI's parallel switch is a field of the request, Anthropic's is inside `tool_choice`; and Anthropic's `any` is
+# OpenAI's `required`.
+#
+# **Strict.** Each provider accepts its own subset of JSON Schema (lesson 03). This strict definition has a `minimum` and
+# an optional `note`. **Guess** what each of them says:
 
 # %%
 schema = REFUND.input_schema
@@ -542,6 +551,9 @@ for shape in ASK:
     probe(shape, tools=[definition_to(shape, strict).value])
 
 # %% [markdown]
+# One definition fails everywhere, for different reasons: Anthropic refuses `minimum`; OpenAI takes it, but wants every
+# input in `required`.
+#
 # ### Loud and silent differences
 #
 # The refusals above were *loud*: a 400 at the first try, in development. The error flag was *silent*. So is the **stop
@@ -561,11 +573,11 @@ print("responses ", reply.status, "| items:", [item.type for item in reply.outpu
 # for "now run the tools". Chat has one and leaves it out where `tool_choice` names a function (OpenAI's staff in 2024,
 # tests with gpt-4o in 2025; for newer models it is uncertain). Gemini, too, can say `STOP` with a call.
 #
-# So "read the stop reason first" is a rule for Messages. Elsewhere see whether the reply was cut (`length`, `incomplete`),
-# then look for calls, as our `message_from` does.
+# So "read the stop reason first" is a rule for Messages. Elsewhere see whether the reply was cut (`length`, `incomplete`;
+# our `message_from` forgets that), then look for calls.
 #
-# A third silent difference is a **forgotten switch**: an adapter that drops `disable_parallel_tool_use` sends a legal
-# request.
+# A third silent difference is a **forgotten switch**. `by_hand` drops `tool_choice`, and `disable_parallel_tool_use` with
+# it; its request is legal all the same.
 #
 # Loud differences cost an hour. Silent ones cost money; golden traces find them.
 #
@@ -580,8 +592,8 @@ from course_kit import differences_table
 Markdown(differences_table("anthropic", "openai_chat", "openai_responses"))
 
 # %% [markdown]
-# Tutorials that say `parameters`, role `tool` or `finish_reason` are about Chat Completions. "As reported" means: not
-# in the documentation, but seen by others; the mock behaves that way.
+# Tutorials that say role `tool` or `finish_reason` are about Chat Completions. "As reported" means: not in the
+# documentation, but seen by others; the mock behaves that way.
 
 # %% tags=["quiz"]
 quiz("11.4")
@@ -591,7 +603,7 @@ quiz("11.4")
 #
 # Providers use different words for the same failure, and the words may change any day; status, code and flags are meant
 # for programs. `api_error` reads only those and returns the course's `ToolError`, with a `code` and whether to try
-# again. Here both SDKs meet the same overload:
+# again. Here both SDKs meet the same overload. Do they report the same status?
 
 # %%
 from course_kit import api_error
@@ -602,7 +614,7 @@ for shape, sdk in {"anthropic": busy.client(max_retries=0), "openai_chat": busy.
     try:
         by_sdk = sdk.messages if shape == "anthropic" else sdk.chat.completions
         by_sdk.create(**BODY[shape])
-    except Exception as error:
+    except REFUSALS as error:
         ours = api_error(shape, error.status_code, error.response.json())
         print(f"{shape:12} {type(error).__name__} {error.status_code} → {ours.code}, retryable: {ours.retryable}")
 

@@ -90,8 +90,8 @@ print(play(monday, "Please cancel order ORD-20260919.").trace)
 print(after.slips("selection"))
 
 # %% [markdown]
-# A parcel goes to `query_order`, a teapot to a tool with `stock` in its name. Was there such a tool on Monday? A record
-# of the run should tell. That record is a **trace**.
+# A parcel goes to `query_order`, a teapot to a tool with `stock` in its name. Was there such a tool on Monday? That is the
+# next section's question. First, the one number again:
 
 # %% tags=["quiz"]
 quiz("12.1")
@@ -178,8 +178,8 @@ for how in ("masked", "digest", "raw"):
 # Masked is the default. It finds what has a pattern, such as addresses and keys; a name in a sentence has none. A
 # *digest* shows whether two inputs were equal. Often that is enough to see "the same call twice".
 #
-# But it hides little where there are few possibilities. Suppose somebody has the log and knows how order numbers are
-# made. **Guess:** how many tries until they find the order behind a digest?
+# But it hides little where there are few possibilities. Suppose somebody has the log and knows that September's orders
+# are numbered from ORD-20260901 on. **Guess:** how many tries until they find the order behind a digest?
 
 # %%
 from course_kit.harness.trace_export import digest
@@ -228,8 +228,6 @@ quiz("12.2")
 # rollback** before you run it.
 
 # %% tags=["item-12.3"]
-from course_kit.classroom.plots import plot_releases
-
 one_back = {
     "old model": replace(tuesday, model=monday.model),
     "old description": replace(tuesday, changed={}),
@@ -238,12 +236,15 @@ one_back = {
 }
 measured = {"Monday": before, "Tuesday": after, **{name: by_layer(one) for name, one in one_back.items()}}
 for name, found in measured.items():
-    print(f"{name:16} {found}")
+    print(f"{name:16} {found.passed:.0%}")
 
 # %% [markdown]
-# And as a picture. Read it by columns: which row brings a layer back?
+# On these sentences the old model brings back most of what fell, and our own two changes a little. So roll back? Look at
+# the layers first. Read the picture by columns: which row brings a layer back?
 
 # %%
+from course_kit.classroom.plots import plot_releases
+
 show(
     plot_releases(
         {name: found.shares for name, found in measured.items()}, title="Tuesday with one thing put back (simulated)"
@@ -254,19 +255,19 @@ show(
 # **Inputs and steps** come back with the old model, and with nothing else. The model caused them.
 #
 # **Selection** does not come back with the old model. It nearly does when both of *our* changes are undone. Neither of
-# them alone is enough. Which change broke the parcel, and which the teapot?
+# them alone is enough. Which change broke the parcel, and which the teapot? And Sunday?
 
 # %%
-for name in ("six tools", "old description"):
+for name in ("six tools", "old description", "both of ours"):
     print(f"{name}: these still fall")
     print(measured[name].slips("selection"))
 
 # %% [markdown]
 # With six tools, the description is still the new one: it broke the parcel (and *Read order … in full*). With the old
-# description, the warehouse is still there: it broke the teapot. Sunday fails in both, so neither caused it.
+# description, the warehouse is still there: it broke the teapot. Sunday fails even with both undone, so neither caused
+# it.
 #
-# So on these sentences the rollback would have brought back most of it, but not all. The team would have said "the new
-# model was bad", and kept its own two mistakes.
+# After a rollback the team would have said "the new model was bad", and kept its own two mistakes.
 #
 # What causes it? You cannot see a real model's settings. Those of the simulated one you can:
 
@@ -298,16 +299,24 @@ print("both of ours     ", measured["both of ours"])
 print("and ask_user     ", by_layer(cured))
 
 # %% [markdown]
-# The inputs are nearly back: the model asks instead of guessing. And the steps? Each extra request takes one more turn,
-# and the answers are right: `steps` is only about money and time. You can decide to accept that.
+# The inputs are nearly back: the model asks instead of guessing. And the steps? Here are two wishes in one sentence:
+
+# %%
+two_wishes = "Where is my parcel for ORD-20260906, and which items are in order ORD-20260932?"
+print(play(monday, two_wishes), "\n")
+print(play(cured, two_wishes))
+
+# %% [markdown]
+# The same calls and the same answer, with one more question to the model. So `steps` is only about money and time. You
+# can decide to accept that.
 
 # %% [markdown]
 # ### The two that were not changed
 #
 # On Tuesday `tool_choice` and the order of the messages were not to blame. They often are. Here are three releases like
-# Monday's, with one thing changed in each. A program adds a text about the customer as a separate turn: once before her
-# question, once *after* it. (Between the two is an assistant's "One moment.") And once a call is forced. **Guess**
-# which does the most harm.
+# Monday's, with one thing changed in each. In two of them a program adds a text about the customer, as a separate turn:
+# before her question, or *after* it. (An assistant's "One moment." stands between text and question.) In the third a
+# call is forced. **Guess** which does the most harm.
 
 # %%
 card = "The customer writes from the app, in English, and is signed in."
@@ -358,7 +367,7 @@ quiz("12.3")
 #
 # 1. **Why it stopped.** It says which half to look at: no call was chosen, or one was and your code failed.
 # 2. **The tools shown and the tool you meant.** A tool that is not shown cannot be called.
-# 3. **The raw inputs**: the dict (from a stream, the text) as it came, before your code parses, checks or repairs it.
+# 3. **The raw inputs**, as they came (a dict; from a stream, text): before your code parses, checks or repairs them.
 # 4. **Validation and retries.** Was it the contract (the input does not fit), or the run (the input fits, but the call
 #    failed)?
 # 5. Only then **one variable**: a description, the number of tools, `tool_choice`.
@@ -386,8 +395,7 @@ print(traces["T07"].trace.steps()[1].calls[0].latency, "seconds")
 print(traces["T07"].outcome)
 
 # %% [markdown]
-# It waited a minute, gave up, and made the call again by itself. (Lesson 09 is about that.) No prompt would have fixed
-# it.
+# A write, repeated blindly: lesson 09. No prompt would have fixed it.
 #
 # ### Play with it
 #
@@ -400,12 +408,9 @@ stepper
 
 # %% [markdown]
 # In step 2 the *raw* input holds a text that looks like a list. The schema wants a list, nobody checked, and the tool
-# went through the text letter by letter: twenty labels. `page` writes the same as one masked HTML file that you can
-# mail to a colleague:
-
-# %%
-page = stepper.page()  # stepper.page("trace.html") writes the file
-print(page[:15], "…", f"{page.count('<details')} steps,", "scripts:", page.count("<script"))
+# went through the text letter by letter: twenty labels.
+#
+# `stepper.page("trace.html")` writes the same as one masked HTML file, to mail to a colleague.
 
 # %% tags=["quiz"]
 quiz("12.4")
@@ -459,9 +464,14 @@ print(walk("wrong tool", bad, "track_parcel").answer("yes", "no").as_text())
 # %%
 from course_kit.harness.repairs import repair_input
 
-day = {"type": "string", "format": "date"}
-schema = {"type": "object", "properties": {"order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$"}}}
-schema["properties"] |= {"amount_cents": {"type": "integer"}, "day": day}
+schema = {
+    "type": "object",
+    "properties": {
+        "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
+        "amount_cents": {"type": "integer"},
+        "day": {"type": "string", "format": "date"},
+    },
+}
 for value in (
     {"amount_cents": "1999", "day": "2026/9/3"},
     {"amount_cents": "19.99", "day": "03/09/2026"},

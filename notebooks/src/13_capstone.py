@@ -44,8 +44,7 @@ print(len(hers), "trials,", f"{hers.pass_hat_k(1):.0%} passed (simulated)")
 # %% [markdown]
 # (The models are simulated throughout this lesson: they decide by rules.)
 #
-# **Write down two guesses.** Would you ship it? And if it lacks one of this course's guards, what does that do to the
-# 97%?
+# **Write down two guesses.** Would you ship it? And which of this course's guards might it lack, though 97% passed?
 
 # %%
 print(hers.problems())
@@ -118,20 +117,18 @@ for guard in ("ask", "hints", "gate", "notes", "scope"):
 measured["no key"] = hers
 for guard in ("search", "budget", "limits", "store"):
     measured[f"no {guard}"] = run_suite(desk_agent(without=guard), among=short)
-rates = {name: (found.pass_hat_k(1), found.pass_hat_k(3)) for name, found in measured.items()}
-for name, (plain, hat) in rates.items():
-    print(f"{name:10} plain {plain:4.0%}   pass^3 {hat:4.0%}   (simulated)")
-print("above 90%:", sum(plain > 0.9 for plain, _ in rates.values()) - 1, "of", len(GUARDS))
 
 # %%
 from course_kit import plot_guards, plot_parts
 
+rates = {name: (found.pass_hat_k(1), found.pass_hat_k(3)) for name, found in measured.items()}
 show(plot_guards(rates))
+print("plain rate above 90%:", [name for name, (plain, _) in rates.items() if plain > 0.9])
 
 # %% [markdown]
-# By these numbers, most guards hardly matter. An agent that pays twice, one that makes up reasons, one that shows other
-# customers' data: all above 90%. The two points are close together or the same: one case in eleven weighs little in
-# any mean.
+# Eight of the ten, beside the whole agent. By these numbers, most guards hardly matter. An agent that pays twice, one that
+# makes up reasons, one that shows other customers' data: all above 90%. The two points are close together or the same:
+# one case in eleven weighs little in any mean.
 #
 # Now the same trials, stage by stage, as pass^3:
 
@@ -154,8 +151,8 @@ for name, found in measured.items():
             print(f"{name:9} {of_case:12} plain {one.pass_hat_k(1):4.0%}   pass^3 {one.pass_hat_k(3):4.0%}")
 
 # %% [markdown]
-# Three dangers come by chance: a lost answer, a crash, a made-up reason. A single run of a suite misses these: with one
-# trial each, the case of the lost answer passes every second time.
+# Three dangers come by chance: a lost answer, a crash, a made-up reason. Lost answers and crashes strike in every second
+# trial of the suite, so in one or two of three. With one trial each, you would miss them half of the time.
 #
 # One more thing. *No hints* falls in two columns. What does an error text have to do with strangers?
 
@@ -209,7 +206,7 @@ for name, agent in {"whole": whole, "no key": desk_agent(without="key")}.items()
 
 # %% [markdown]
 # Two of the five fail from the start: this model does not recognise "would like 17.50 back" as a refund. A real one
-# would. In the other three, the key makes the same difference as before. So the *direction* holds where there is
+# probably would. In the other three, the key makes the same difference as before. So the *direction* holds where there is
 # anything to see, but the numbers depend on our sentences.
 
 # %% tags=["quiz"]
@@ -244,7 +241,8 @@ quiz("13.4")
 # ```
 #
 # Definitions, input checks, error results and the loop come with these two lines (lessons 01, 02, 04). `query_order` and
-# `cancel_order` are strict, because there it costs nothing: no bound becomes mere text, and no input is optional (03).
+# `cancel_order` are strict, because there it costs nothing: they have no optional input, and no bound such as `minimum`
+# that would have to become mere text (03).
 # Reads in one turn run together (05). `together` counts how many calls were in the shop at the same time:
 
 # %% tags=["item-13.1"]
@@ -289,8 +287,8 @@ print(told(play(whole, case["too_late"])))
 # ```
 #
 # `cancel_order` also gets `needs_approval=True`. Here the bank pays, but its answer is lost, as in the case that your
-# colleague's agent failed. (Such bad luck comes in every second trial of the suite; `unlucky` says in which.) **Guess:**
-# how often does the call reach the shop, and how often is the person asked?
+# colleague's agent failed. (`unlucky` is the number of a trial in which that happens.) **Guess:** how often does the call
+# reach the shop, and how often is the person asked?
 
 # %%
 lost = case["lost_answer"]
@@ -317,7 +315,7 @@ print(told(play(whole, case["note_reads"])))
 
 # %% [markdown]
 # `NOT_ALLOWED`. No person was asked, because it is a read; the gate would not have stopped it. A second guard works on
-# the note itself: it removes notes that read like an instruction (`suspect_passages`, 06). This one does not.
+# the note itself: it removes notes that read like an instruction (`suspect_passages`, 06). It does not recognise this one.
 #
 # ### 6. A search among 66 tools
 #
@@ -381,7 +379,7 @@ for name, agent in {"store": whole, "no store": desk_agent(without="store")}.ite
 # ### 9. A trace
 #
 # ```python
-# (job.folder / "trace.jsonl").write_text(run.trace.export())                # masked (12)
+# (job.folder / "trace.jsonl").write_text(run.trace.export(), encoding="utf-8")  # masked (12)
 # ```
 #
 # ### The nine pieces together
@@ -404,15 +402,17 @@ for name, agent in {"store": whole, "no store": desk_agent(without="store")}.ite
 # %% [markdown]
 # ## A page to keep
 #
-# `report` makes one page of a suite's results. This is the whole agent's:
+# `report` makes one page of a suite's results. **Before you run it:** what should your colleague's page have said beside
+# the 97%?
 
 # %%
-page = report(measured["whole"], "The course's desk agent")
+page = report(hers, "A colleague's desk agent")
 page
 
 # %% [markdown]
-# Read the interval beside the rate: eleven cases without a failure do not prove that the next eleven pass. And the suite
-# was built so that a complete agent *can* pass it; with customers' own words it would do worse, as you have seen.
+# The same trials, and now you see *pay*. Read the interval beside the rate, too: eleven cases say little about the next
+# eleven. And the suite was built so that a complete agent *can* pass it; with customers' own words it would do worse, as
+# you have seen.
 #
 # Under the results are eight questions, to be answered **before it goes live**. No suite answers them, so take them to
 # your own agent. `save` keeps the page, as HTML and as text, in `reports/` of your workspace:
@@ -433,9 +433,6 @@ interview()
 # %% [markdown]
 # A good way to use it: a friend reads the question, and after your answer asks "and what would go wrong without it?".
 # The experiment above answers that for most.
-
-# %%
-interview().answer(10)
 
 # %% [markdown]
 # ## When it goes wrong

@@ -229,5 +229,6 @@ VARIANTS = {
     "11.3": {
         "tuples": RIGHT_LOOK,
         "lists": {name: list(answer) for name, answer in RIGHT_LOOK.items()},
+        "steps as text": {name: (str(step), place) for name, (step, place) in RIGHT_LOOK.items()},
     },
 }
