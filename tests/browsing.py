@@ -23,6 +23,7 @@ from course_kit.doctor import find_browser
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
+expect.set_options(timeout=30_000)  # on a busy machine five seconds are few
 
 CHROMIUM = find_browser()
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium or Chrome on this machine")

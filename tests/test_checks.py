@@ -24,6 +24,7 @@ from course_kit.classroom.checks import (
     solution,
     untouched,
 )
+from course_kit.classroom.guarded import stretched
 from course_kit.errors import CourseKitError, Incorrect, NotAttempted, SetupError
 
 cells = itertools.count(1)
@@ -228,7 +229,29 @@ def test_an_interrupt_by_the_learner_goes_through():
         check("1.2", function("def double(numbers):\n    raise KeyboardInterrupt"))
 
 
-def test_a_loop_without_an_end_is_stopped(double):
+@pytest.mark.parametrize(
+    ("load", "cores", "seconds"), [(0.3, 2, 3.0), (2.0, 2, 3.0), (5.0, 2, 7.5), (90.0, 2, 15.0), (5.0, None, 15.0)]
+)
+def test_a_check_waits_longer_on_a_busy_machine(monkeypatch, load, cores, seconds):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert stretched(3.0) == seconds
+
+
+def test_the_time_of_a_busy_machine_is_the_time_of_the_sentence(double, monkeypatch):
+    monkeypatch.setattr("course_kit.classroom.checks.stretched", lambda seconds: 2 * seconds)
+    object.__setattr__(double, "seconds", 0.1)
+    endless = function("def double(numbers):\n    while True:\n        pass")
+    assert check("1.2", endless).message.startswith("`double` did not finish within 0.2 seconds")
+
+
+def test_a_system_that_does_not_tell_its_load_has_none(monkeypatch):
+    monkeypatch.delattr("os.getloadavg", raising=False)
+    assert stretched(3.0) == 3.0
+
+
+def test_a_loop_without_an_end_is_stopped(double, monkeypatch):
+    monkeypatch.setattr("course_kit.classroom.checks.stretched", float)  # in the time of a quiet machine
     object.__setattr__(double, "seconds", 0.1)
     source = """
         def double(numbers):

@@ -20,14 +20,14 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from course_kit.classroom import progress
-from course_kit.classroom.guarded import Printed, TimeIsUp, captured, within
+from course_kit.classroom.guarded import Printed, TimeIsUp, captured, stretched, within
 from course_kit.classroom.shown import to_html
 from course_kit.classroom.workspace import course_files
 from course_kit.errors import CourseKitError, Incorrect, NotAttempted, SetupError
@@ -177,6 +177,7 @@ def check(id: str, obj: Any, *, seed: int = SEED) -> Outcome:
     cases = exercise.cases(seed) if verdict is PASSED else []
     if verdict is PASSED and not cases:
         raise CourseKitError(f"The check of exercise {exercise.id} has no cases and proves nothing: please report it.")
+    exercise = replace(exercise, seconds=stretched(exercise.seconds))
     for case in cases:
         observation = observe_case(exercise, obj, case, printed)
         verdict = judge_case(exercise, case, observation, f"`{name}`" if name.isidentifier() else "Your code")

@@ -5,6 +5,7 @@ What is checked, and whose exception it was, is decided in `checks.py`.
 
 import ctypes
 import io
+import os
 import signal
 import threading
 import warnings
@@ -12,9 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-__all__ = ["Printed", "TimeIsUp", "captured", "within"]
+__all__ = ["Printed", "TimeIsUp", "captured", "stretched", "within"]
 
 PRINTED = 2000  # characters of the learner's own output that are kept
+MOST_STRETCHED = 5.0  # times the seconds of a quiet machine
 
 
 class Printed(io.TextIOBase):
@@ -48,6 +50,15 @@ def captured(printed: Printed) -> Iterator[None]:
 
 class TimeIsUp(BaseException):
     """Not an `Exception`, so that a learner's `except Exception` does not swallow it."""
+
+
+def stretched(seconds: float) -> float:
+    """More seconds where more programs want to run than there are cores: a full hub, a room being marked."""
+    try:
+        load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # Windows does not say
+        load = 1.0
+    return seconds * min(max(load, 1.0), MOST_STRETCHED)
 
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:

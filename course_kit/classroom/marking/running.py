@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from course_kit.classroom.checks import SECONDS, Verdict
+from course_kit.classroom.guarded import stretched
 from course_kit.classroom.marking.isolation import INSIDE, Isolation, command, environment
 from course_kit.classroom.marking.observers import Observer
 
@@ -82,11 +83,11 @@ def observe_notebook(
     known = {
         id: {"id": id, "expression": expression, "source": observer.source if observer else "",
              "inputs": observer.inputs if observer else b"",
-             "seconds": limits.patience * (observer.seconds if observer else SECONDS)}
+             "seconds": stretched(limits.patience * (observer.seconds if observer else SECONDS))}
         for id, (expression, observer) in exercises.items()
     }  # fmt: skip
-    payload = {"cells": cells, "exercises": known, "cell_seconds": limits.cell_seconds, "limits": _limits(limits),
-               "shown": shown}  # fmt: skip
+    payload = {"cells": cells, "exercises": known, "cell_seconds": stretched(limits.cell_seconds),
+               "limits": _limits(limits), "shown": shown}  # fmt: skip
     for _ in range(STARTS):
         at, reason = _start(payload | {"skip": sorted(skip, key=repr)}, walls, limits, until, ran)
         if reason is None:
@@ -136,7 +137,7 @@ def _start(
                         ran.reports[id] = report
                     case {"end": True}:
                         return at, None
-            allowed = limits.cell_seconds + GRACE
+            allowed = payload["cell_seconds"] + GRACE
             if at[0] == "exercise":
                 allowed = payload["exercises"][at[1]]["seconds"] + GRACE
             elif at[0] == "start":
