@@ -397,7 +397,7 @@ for name, agent in {"store": whole, "no store": desk_agent(without="store")}.ite
 # (The build puts the source of `tools_of` here.)
 
 # %% [markdown]
-# About 50 lines around `run_agent`. The constants and the small helpers are in `course_kit/classroom/capstone/desk.py`.
+# About forty lines around `run_agent`. The constants and the small helpers are in `course_kit/classroom/capstone/desk.py`.
 
 # %% [markdown]
 # ## A page to keep
@@ -479,7 +479,7 @@ for name in ("refund", "no_reason"):
 #
 # ## Recap
 #
-# The desk is about 50 lines around `run_agent`: tools, a way to ask, errors with hints, a person and a key, one
+# The desk is about forty lines around `run_agent`: tools, a way to ask, errors with hints, a person and a key, one
 # customer's orders, a search, limits, a store, a trace. It is judged by its effects, on cases drawn from a seed,
 # several times each. Without any one guard, the plain rate mostly stays above 90%; the part of the suite made for that
 # guard falls. Dangers that come by chance need several trials, and pass^k. A guard whose removal shows nothing may be
