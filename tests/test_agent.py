@@ -1360,3 +1360,39 @@ def test_both_drivers_do_the_same(scenario):
         events.sort(key=lambda e: json.dumps(e, sort_keys=True))  # reads end in any order
         outcomes.append((run.messages, run.stopped, events, sorted(RAN), script.requests))
     assert outcomes[0] == outcomes[1]
+
+
+LIMITS = [
+    ({"max_parallel": 0}, "max_parallel is 0: let at least one call run at a time."),
+    ({"max_parallel": "5"}, "max_parallel is '5': give a whole number."),
+]
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        *LIMITS,
+        ({"max_iterations": "x"}, "max_iterations is 'x': give a whole number."),
+        ({"max_iterations": 0}, "max_iterations is 0: allow at least one reply of the model."),
+        ({"max_retries": "x"}, "max_retries is 'x': give a whole number."),
+        ({"stall_after": 1}, "stall_after is 1: use at least 2, or None for no limit."),
+        ({"max_calls": "x"}, "max_calls is 'x': give a whole number."),
+        ({"max_run_tokens": -1}, "max_run_tokens is -1: use at least 0, or None for no limit."),
+    ],
+)
+def test_a_limit_that_is_none_is_said_before_anything_is_asked(limits, said):
+    script = Script()
+    with pytest.raises((TypeError, ValueError)) as plain:
+        run_agent(script, messages="Hi.", **limits)
+    with pytest.raises((TypeError, ValueError)) as awaited:
+        asyncio.run(run_agent_async(script, messages="Hi.", **limits))
+    assert (str(plain.value), str(awaited.value), script.requests) == (said, said, [])
+
+
+@pytest.mark.parametrize(("limits", "said"), LIMITS)
+def test_a_limit_that_is_none_is_said_before_a_run_is_taken_up(tmp_path, limits, said):
+    with pytest.raises((TypeError, ValueError)) as plain:
+        resume_agent(Script(), tmp_path / "runs.sqlite3", "run_1", **limits)
+    with pytest.raises((TypeError, ValueError)) as awaited:
+        asyncio.run(resume_agent_async(Script(), tmp_path / "runs.sqlite3", "run_1", **limits))
+    assert (str(plain.value), str(awaited.value)) == (said, said)

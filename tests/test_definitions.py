@@ -2,12 +2,14 @@
 
 import json
 import time
+from math import log
 from pathlib import Path
 
 import pytest
 from anthropic import beta_tool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest import approx
 from tool_lists import (
     AGAIN,
     CANCELS,
@@ -31,7 +33,7 @@ from course_kit.contract.lint_types import alternatives
 from course_kit.contract.protocol import RULES
 from course_kit.contract.reading import name_words, schemas_of
 from course_kit.contract.schema import conforms
-from course_kit.contract.similarity import Weighed, count_words, own_part, similarity_map
+from course_kit.contract.similarity import Weighed, content_words, count_words, own_part, similarity_map
 from course_kit.contract.strict import FORMATS
 from course_kit.example_tools import definition, desk_tools, file_tools, get_weather
 from course_kit.shop import open_shop
@@ -836,11 +838,27 @@ def test_boundaries_make_nobody_alike():
     assert list(Weighed(texts).pairs(0.1)) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Finds orders of a customer", {"find", "order", "customer"}),
+        ("class, bus, cups and glasses", {"class", "bus", "cup", "glasse"}),
+        ("searchOrders2026", {"search", "order", "2026"}),
+        ("查询订单", {"查询", "询订", "订单"}),
+        ("单 一订单 鿿订单", {"单", "一订", "鿿订", "订单"}),
+    ],
+    ids=["stop_words", "plurals", "camel_case", "pairs_of_characters", "single_characters"],
+)
+def test_what_a_text_is_about(text, words):
+    assert content_words(text) == words
+
+
 def test_pairs_of_similar_texts():
     texts = ["Find orders by customer.", "Find the orders of a customer.", "Find orders by date.", "Track a parcel."]
     pairs = list(Weighed(texts).pairs(0.3))
     assert sorted((pair.first, pair.second) for pair in pairs) == [(0, 1), (0, 2), (1, 2)]
     assert max(pairs, key=lambda pair: pair.score) == (0, 1, 1.0)
+    assert list(Weighed(texts).pairs(1.0)) == [(0, 1, 1.0)]
 
 
 def test_the_short_way_to_pairs_loses_none():
@@ -853,6 +871,23 @@ def test_the_short_way_to_pairs_loses_none():
 
 def test_words_are_counted_also_in_chinese():
     assert (count_words("Find orders of the shop"), count_words("查询订单状态"), count_words("")) == (5, 3, 0)
+    assert count_words("一 鿿 or é2") == 4
+
+
+def test_the_map_of_texts_that_share_all_half_or_nothing():
+    tools = [{"name": "find", "description": "Find orders."}, {"name": "seek", "description": "Find parcels."}]
+    tools += [{"name": "again", "description": "Finds the order."}, {"name": "silent"}, {"name": "mute"}]
+    names, table = similarity_map(tools)
+    near = 1 / (1 + log(3))  # what three of the texts share counts less
+    half = near / (near + 1 + 1 / (1 + log(2)))
+    assert names == ["find", "seek", "again", "silent", "mute"]
+    assert table == [
+        [1, approx(half), 1, 0, 0],
+        [approx(half), 1, approx(half), 0, 0],
+        [1, approx(half), 1, 0, 0],
+        [0, 0, 0, 1, 0],
+        [0, 0, 0, 0, 1],
+    ]
     assert name_words("maxAmountCents") == name_words("max_amount-cents") == ["max", "amount", "cents"]
 
 

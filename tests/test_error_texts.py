@@ -159,6 +159,32 @@ def test_nothing_to_measure_is_said():
         recover(TEXTS["failed"], [])
 
 
+@pytest.mark.parametrize("write", ["failed", None])
+def test_what_is_no_function_of_a_fault_is_said(write):
+    with pytest.raises(TypeError) as caught:
+        recover(write)
+    said = f"{write!r} is no function of a fault: write `lambda fault: ...`, or a dict with a text for each path."
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("write", [lambda fault: None, {"amount": None}])
+def test_a_fault_without_a_text_is_said(write):
+    with pytest.raises(TypeError) as caught:
+        recover(write)
+    assert str(caught.value) == "The text for `amount` is None: return a text for every fault."
+
+
+def test_seeds_are_at_least_one_and_one_sentence_is_one_request():
+    with pytest.raises(ValueError) as caught:
+        recover(TEXTS["failed"], seeds=0)
+    assert str(caught.value) == "seeds is 0: ask every request at least once."
+    assert recover(TEXTS["failed"], CUP, seeds=1).rows == recover(TEXTS["failed"], [CUP], seeds=1).rows
+
+
+def test_an_empty_text_from_a_function_is_not_shown_as_done():
+    assert story(CUP, lambda fault: "").calls[0] == (SENT, "")
+
+
 # The thing to play with.
 
 
@@ -168,6 +194,27 @@ def test_the_plain_call_tells_and_is_shown():
     assert texts.tell("`amount` is in cents: 19.99 is 1999", 6).ok
     assert texts.as_text().split("\n")[1] == REQUESTS[5]
     assert not texts.tell(TEXTS["failed"], "Refund 9.90 for ORD-20260911. It is damaged.").ok
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("x", 99), f"There is no request 99: they go from 1 to {len(REQUESTS)}."),
+        (("",), "The text is empty: the API refuses an error without a text. Write one."),
+        ((5,), "The text for `amount` is 5: return a text for every fault."),
+    ],
+)
+def test_what_cannot_be_told_is_said_and_the_last_story_stays(given, said):
+    texts = ErrorTexts()
+    before = texts.tell(TEXTS["failed"])
+    with pytest.raises((TypeError, ValueError)) as caught:
+        texts.tell(*given)
+    assert (str(caught.value), texts.last) == (said, before)
+
+
+def test_faults_of_a_request_that_is_not_there():
+    with pytest.raises(ValueError, match="There is no request 0: they go from 1 to"):
+        ErrorTexts().faults(0)
 
 
 def test_the_widget_begins_with_a_pattern_and_tells_what_is_typed():

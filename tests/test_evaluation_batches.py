@@ -130,6 +130,20 @@ def test_a_request_that_failed_at_the_provider_is_a_failed_trial():
             "The provider refuses case a: .*temperature",
             id="refused",
         ),
+        pytest.param(
+            Case("a", prompt="x", expect={"calls": ["trace"]}),
+            {},
+            CaseError,
+            "^Case a names `trace`, and the tools are track[.]$",
+            id="another tool",
+        ),
+        pytest.param(
+            Case("a", prompt="x", expect={"calls": ["track"]}),
+            {"tools": []},
+            CaseError,
+            "^Case a means `track`, and there are no tools: give `tools=`[.]$",
+            id="no tools",
+        ),
     ],
 )
 def test_what_a_batch_cannot_do_is_one_sentence(case, how, error, said):

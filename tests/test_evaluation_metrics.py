@@ -137,3 +137,25 @@ def test_a_risk_may_be_given_for_the_tool():
     assert figures.risk == 5
     assert by_tool([record(risk=2)], risk={"look": 20})[0].risk == 20
     assert by_tool([record(expected=[])]) == []
+
+
+@pytest.mark.parametrize("risk", [-1, math.nan, "10"])
+def test_a_risk_that_is_none_is_said(risk):
+    with pytest.raises(ValueError) as caught:
+        by_tool([record()], risk={"look": risk})
+    assert str(caught.value) == f"The risk of look is {risk!r}: give a number of at least 0."
+
+
+def test_figures_without_a_risk_cannot_be_weighed():
+    for figures in ([], by_tool([record()], risk={"look": 0})):
+        with pytest.raises(ValueError) as caught:
+            weighted(figures)
+        said = "There is nothing to weigh: give the figures of at least one tool with a risk above 0."
+        assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("share", [95, -0.1])
+def test_a_percentile_is_a_share(share):
+    with pytest.raises(ValueError) as caught:
+        percentile([1, 2], share)
+    assert str(caught.value) == f"share is {share}: it goes from 0 to 1, such as 0.95."

@@ -538,10 +538,25 @@ def test_results_give_pass_k_and_its_interval():
     assert repr(results).splitlines()[0] == "12 trials of 3 cases"
     assert repr(results).splitlines()[2] == "pass^4 0.33, on more such cases 0.06 to 0.79 (95%, Wilson over 3 tasks)"
     assert len(results.where(kind="b")) == len(results.where(lambda r: r["case"] == "b")) == 4
-    assert repr(Results([])) == "No trials yet."
+    assert repr(Results([])) == "No trials: none was run yet, or none matches."
 
 
 def test_problems_are_counted():
     results = quiet(CASES[:2], agent=lambda case: "ok" if case.id == "b" else "no")
     assert results.problems() == "   4 × a: [text] The answer does not say 'ok'."
     assert quiet().problems() == "No problems."
+
+
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        (CASES[0], "`cases` is a list: write `[case]`."),
+        ([{"id": "a"}], "A case is a `Case`, not dict: make one, or read a file with `load_cases`."),
+        ([CASES[0], {}], "A case is a `Case`, not dict: make one, or read a file with `load_cases`."),
+        ("cases.jsonl", "A case is a `Case`, not str: make one, or read a file with `load_cases`."),
+    ],
+)
+def test_what_is_no_list_of_cases_is_said(cases, said):
+    with pytest.raises(TypeError) as caught:
+        quiet(cases)
+    assert str(caught.value) == said

@@ -254,6 +254,33 @@ def test_what_may_differ_is_ignored():
     assert diff_golden(kept, now, ignore=("said",))
 
 
+def test_one_name_may_be_ignored_and_one_that_is_none_is_said():
+    kept = golden(conversation("anthropic"))
+    now = Golden(({**kept.steps[0], "said": "Oh!"}, *kept.steps[1:]))
+    assert diff_golden(kept, now, ignore="said") and not diff_golden(kept, now, ignore="choice")
+    with pytest.raises(GoldenError) as caught:
+        diff_golden(kept, now, ignore=("saids",))
+    assert str(caught.value) == (
+        "A step has no field 'saids': ignore some of tools, choice, system, echo, given, stop, calls, said."
+    )
+
+
+@pytest.mark.parametrize("given", [ASKED, "Add.", None, {"role": "user"}, [{"request": {}}]])
+def test_what_is_no_exchange_is_said(given):
+    with pytest.raises(GoldenError) as caught:
+        golden(given)
+    assert str(caught.value) == "This is no exchange: give mock.requests, not messages."
+
+
+def test_what_is_no_golden_trace_cannot_be_compared():
+    kept = golden(conversation("anthropic"))
+    for pair in ((kept, conversation("anthropic")), ([], kept)):
+        with pytest.raises(GoldenError) as caught:
+            diff_golden(*pair)
+        said = "Two golden traces are compared: make each with golden(…) or load_golden(…)."
+        assert str(caught.value) == said
+
+
 def test_a_step_too_many_and_one_too_few():
     two, one = golden(conversation("anthropic")), golden(conversation("anthropic")[:1])
     assert str(diff_golden(two, one)) == "step 2  the whole step: golden end_turn, no call, now there is none"

@@ -6,7 +6,7 @@ matplotlib.use("agg")
 import pytest
 from matplotlib import pyplot
 
-from course_kit.classroom.laboratory import Accuracy, Row, jobs_of, measure, picked
+from course_kit.classroom.laboratory import Accuracy, Row, chosen, jobs_of, measure, picked
 from course_kit.classroom.plots import plot_accuracy, plot_similarity
 from course_kit.evaluation.intervals import wilson
 from course_kit.example_tools import get_weather
@@ -89,6 +89,34 @@ def test_what_cannot_be_measured_is_said(requests, sentence):
 
 
 # What a measurement says
+
+
+@pytest.mark.parametrize("request_", ["Where is it?", 7, ("Where is it?", "parcels", 1)])
+def test_a_request_that_is_no_pair_is_said(request_):
+    with pytest.raises(ValueError) as caught:
+        measure(JOBS, [request_])
+    said = f"{request_!r} is no pair: write (sentence, job), with None where no tool should be called."
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("one", [TRACK, get_weather])
+def test_one_definition_is_no_list(one):
+    with pytest.raises(ValueError) as caught:
+        measure(one, REQUESTS)
+    assert str(caught.value) == "This is one definition: give a list of them, or a dict with a job for each."
+
+
+@pytest.mark.parametrize("number", [0, 3, -1, None])
+def test_a_number_that_no_request_has_is_said(number):
+    assert [chosen(["a", "b"], one) for one in (1, 2, "c")] == ["a", "b", "c"]
+    with pytest.raises(ValueError) as caught:
+        chosen(["a", "b"], number)
+    assert str(caught.value) == f"There is no request {number!r}: they go from 1 to 2."
+
+
+def test_a_request_is_asked_at_least_once():
+    with pytest.raises(ValueError, match="ask it at least once"):
+        measure(JOBS, REQUESTS, times=-1)
 
 
 def accuracy(*shares, times=10):

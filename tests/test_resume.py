@@ -173,6 +173,31 @@ def test_a_run_that_ended_at_a_limit_is_over_too(world):
     assert (again.messages, again.stopped, again.trace.events) == (run.messages, "max_calls", run.trace.events)
 
 
+def test_without_an_approver_what_waited_still_waits(world):
+    waiting = world.go_on()
+    again = resume_agent(model, world.store, waiting.run_id, tools=world.tools())
+    assert (again.stopped, again.waiting) == ("awaiting_approval", waiting.waiting)
+    assert world.lines("refunds") == []
+
+
+def test_an_approver_that_decides_now_decides_for_what_waited(world):
+    waiting = world.go_on()
+    run = resume_agent(model, world.store, waiting.run_id, tools=world.tools(), approver=lambda call: True)
+    assert (run.stopped, world.lines("refunds")) == ("end_turn", ["ORD-20260917 1999"])
+
+
+def test_without_an_approver_what_nobody_was_asked_about_is_refused(world):
+    whole = world.store.load(world.go_on().run_id)
+    run_id = world.store.begin(whole.request, whole.settings)
+    world.store.append(run_id, 0, whole.events[0])  # killed right after the reply
+    run = resume_agent(model, world.store, run_id, tools=world.tools())
+    assert (run.stopped, run.waiting, world.lines("refunds")) == ("end_turn", [], [])
+    assert run.text == (
+        "No refund: A person has to approve `refund` and it was refused: nobody was there to approve it. Nothing was "
+        "done. Try another way, or ask the user."
+    )
+
+
 def test_a_denial_reaches_the_model_with_its_reason(world):
     waiting = world.go_on()
     world.store.decide(waiting.run_id, waiting.waiting[0]["id"], deny("The cup is not ours"))

@@ -24,6 +24,7 @@ from course_kit.errors import SetupError, ToolError
 from course_kit.example_tools import desk_tools
 from course_kit.harness import retries
 from course_kit.harness.retries import KeyStore, idempotency_key, passes, repeated
+from course_kit.harness.store import NotFound
 from course_kit.harness.tools import run_tool, tool
 from course_kit.shop import Shop, open_shop
 
@@ -260,6 +261,8 @@ def test_what_cannot_be_repeated_says_so():
         repeated(lambda: 1)
     with pytest.raises(ValueError, match="attempts is 0: the first attempt counts"):
         repeated(Flaky().tool(), attempts=0)
+    with pytest.raises(ValueError, match="attempts is '3': the first attempt counts"):
+        repeated(Flaky().tool(), attempts="3")
 
 
 # Keys
@@ -308,6 +311,22 @@ def test_a_key_is_the_same_in_every_process():
 def test_a_key_without_a_name_is_refused(task, step):
     with pytest.raises(ValueError, match="name the task and the step"):
         idempotency_key(task, step, {})
+
+
+@pytest.mark.parametrize(("task", "step"), [(118, "refund"), ("ticket-118", None)])
+def test_a_name_that_is_no_text_is_refused(task, step):
+    with pytest.raises(ValueError) as caught:
+        idempotency_key(task, step, {})
+    assert str(caught.value) == (
+        "A key says what it belongs to: name the task and the step, such as 'ticket-118', 'refund'."
+    )
+
+
+def test_inputs_of_a_key_are_a_dict():
+    with pytest.raises(TypeError) as caught:
+        idempotency_key("ticket-118", "refund", "ORD-20260914")
+    said = "`inputs` is a dict of what tells operations apart, such as {'order_id': 'ORD-20260914'}."
+    assert str(caught.value) == said
 
 
 # The store of keys
@@ -404,6 +423,28 @@ def test_who_looked_says_what_was_found(keys):
         keys.once("other", INPUT, lost)
     keys.forget("other")
     assert (keys.once("other", INPUT, lost), lost.sent) == ({"mail": 1}, 1)
+
+
+def test_a_key_that_was_never_begun_is_neither_settled_nor_forgotten(keys):
+    for look in (lambda: keys.settle("ticket-118/mial", {"mail": 1}), lambda: keys.forget("ticket-118/mial")):
+        with pytest.raises(NotFound) as caught:
+            look()
+        said = "Nothing was begun under the key 'ticket-118/mial': write it as `once` was given it."
+        assert str(caught.value) == said
+
+
+def test_a_result_is_returned_even_if_the_key_was_forgotten_meanwhile(keys):
+    def do():
+        keys.forget("k")
+        return {"mail": 1}
+
+    assert keys.once("k", INPUT, do) == {"mail": 1}
+
+
+def test_how_long_keys_are_kept_is_a_length_of_time(tmp_path):
+    with pytest.raises(TypeError) as caught:
+        KeyStore(tmp_path / "keys.sqlite3", keep=7)
+    assert str(caught.value) == "`keep` is a length of time: write `timedelta(days=7)`."
 
 
 def test_a_tool_that_says_why_has_done_nothing_and_leaves_the_key_free(keys):
@@ -515,6 +556,14 @@ def test_a_store_that_is_locked_says_busy_before_and_unknown_after(keys, monkeyp
         keys.once("k", INPUT, locks_the_store)
     assert (caught.value.code, caught.value.retryable, mail.sent) == ("OUTCOME_UNKNOWN", False, 1)
     other.close()
+
+
+def test_a_path_that_cannot_be_opened_is_refused(tmp_path):
+    with pytest.raises(SetupError) as caught:
+        KeyStore(tmp_path)
+    assert (
+        str(caught.value) == f"Keys cannot be kept in {tmp_path} (unable to open database file): choose another path."
+    )
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path):

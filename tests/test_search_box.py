@@ -54,6 +54,19 @@ def test_the_ways_stand_side_by_side_and_what_is_meant_is_marked(box):
     assert "no pattern" in box.compare("parcel (")
 
 
+def test_what_is_found_reads_well_where_a_cell_shows_it(box):
+    assert repr(box.search("create edge")) == "1. canvas_create_edge: `create`, `edge` in the name"
+    assert repr(box.search("zzz")) == "Nothing found."
+    compared = box.compare("Where is my parcel?")
+    assert repr(compared) == str(compared) and repr(compared).count("\n") == 3
+
+
+def test_a_query_that_is_no_text_is_said_and_changes_nothing(box):
+    with pytest.raises(TypeError) as caught:
+        box.search(5)
+    assert (str(caught.value), box.query) == ("query is a text, not int.", "Where is my parcel?")
+
+
 def test_a_way_that_is_not_there_is_refused_and_changes_nothing(box):
     with pytest.raises(ValueError, match="This box searches by bm25, fused, regex, not by 'meaning'"):
         box.search("parcel", "meaning")

@@ -793,3 +793,18 @@ def test_a_long_text_is_read_in_bounded_time():
     ask("Refund Order A1-B2 of Ada, then 'x'. " * 800)
     after("Show order ORD-20260917", ("query_order", {"order_id": "ORD-20260917"}, "Ada Lovelace 19.99 " * 2000))
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"invents": 5}, "invents is 5: it is a share, from 0 to 1."),
+        ({"invents": -0.1}, "invents is -0.1: it is a share, from 0 to 1."),
+        ({"invents": "0.5"}, "invents is '0.5': a setting is a number, or True or False."),
+        ({"patience": None}, "patience is None: a setting is a number, or True or False."),
+    ],
+)
+def test_a_setting_of_another_kind_is_said(setting, said):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        Simulated(**setting)
+    assert str(caught.value) == said

@@ -855,3 +855,13 @@ def test_the_search_for_damage_finds_it(path, store, said, sql, found):
     raw(path, sql)
     lines = damage(path, before, said)
     assert [line for line in lines if line.startswith(found)] if found else lines == []
+
+
+@pytest.mark.parametrize("decision", ["yes", True, None])
+def test_what_is_no_decision_is_said_and_the_question_stays(store, decision):
+    run_id = store.begin(REQUEST, SETTINGS)
+    store.ask(run_id, CALL)
+    with pytest.raises(TypeError) as caught:
+        store.decide(run_id, CALL["id"], decision)
+    assert str(caught.value) == f"A decision is allow(), deny(…) or edit(…), not {decision!r}."
+    assert len(store.pending()) == 1

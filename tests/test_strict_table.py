@@ -226,6 +226,12 @@ def test_shapes(source, names):
         ("3", "A schema is an object such as {'type': 'object'}, not int: give one."),
         ([3], "A schema is an object such as {'type': 'object'}, not int: give one."),
         ("[" * 5000, "This"),
+        ({"type": "objekt"}, "Not JSON Schema of draft 2020-12, at #/type"),
+        ({"type": "object", "properties": {"a": {"minLength": "3"}}}, "Not JSON Schema of draft 2020-12, at #/prop"),
+        (
+            [{"name": name, "input_schema": {"type": type}} for name, type in (("good", "object"), ("bad", "objekt"))],
+            "bad: Not JSON Schema of draft 2020-12, at #/type",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(source, sentence):

@@ -205,6 +205,13 @@ def test_the_widget_runs_what_is_typed():
     assert "This turn could not be planned: A turn has no &#x27;" in board.result.value
 
 
+def test_enter_in_the_field_does_what_the_button_does():
+    board = timeline()
+    board.turn.value = "rwr"
+    board.turn._handle_custom_msg({"event": "submit"}, [])
+    assert "3 calls, at most 1 at once" in board.result.value
+
+
 def test_text_and_html_stand_beside_the_view():
     bundle = timeline()._repr_mimebundle_()
     assert bundle["text/plain"].startswith(f"Timeline\n{module.HOW}\n6 calls") and bundle["text/html"].startswith(
@@ -236,3 +243,20 @@ def test_the_speed_up_that_lesson_05_draws_is_the_one_measured():
     [told] = re.findall(r"^MEASURED = \{(.*)\}$", text, re.MULTILINE)
     assert dict(re.findall(r"(\d+): ([\d.]+)", told)) == {str(limit): str(times) for limit, times in reached.items()}
     assert results["measured"] == "2026-11-30" and "(30 November 2026, `tests/benchmarks`)" in text
+
+
+def test_a_turn_that_is_no_text_is_said():
+    with pytest.raises(TypeError) as caught:
+        Board().play(["r"])
+    assert str(caught.value) == "A turn is a text of letters, such as 'rrwr'."
+
+
+@pytest.mark.parametrize("limit", [0, "2"])
+def test_a_limit_that_is_none_is_said(limit):
+    with pytest.raises(ValueError) as caught:
+        Board().play("rr", limit)
+    assert str(caught.value) == f"`limit` is {limit!r}: let at least one call run at a time."
+
+
+def test_one_write_may_be_named_without_a_list():
+    assert Recorder("refund_order").writes == Recorder(["refund_order"]).writes == {"refund_order"}

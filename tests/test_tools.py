@@ -10,14 +10,16 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter
+from typing_extensions import TypeAliasType
 
 from course_kit.contract.messages import tool_use
 from course_kit.errors import ToolError
+from course_kit.harness.signature import convert
 from course_kit.harness.tools import (
     Call,
     Outcome,
@@ -49,6 +51,25 @@ class Item:
 class Address(TypedDict, total=False):
     city: str
     since: date
+
+
+class Parcel(TypedDict):
+    grams: Annotated[int, Field(ge=1)]
+    day: NotRequired[date]
+    stops: list[Address]
+
+
+@dataclass
+class Box:
+    to: Address
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
 
 
 class Order(BaseModel):
@@ -181,6 +202,11 @@ def test_no_docstring_and_no_input():
         pytest.param(Any, {}, id="any"),
         pytest.param(int | None, {"type": ["integer", "null"]}, id="nullable"),
         pytest.param(int | str, {"type": ["integer", "string"]}, id="union"),
+        pytest.param(
+            TypeAliasType("Count", int | None) | str,
+            {"anyOf": [{"type": ["integer", "null"]}, {"type": "string"}]},
+            id="union_in_a_union",
+        ),
         pytest.param(Reason, {"type": "string", "enum": ["damaged", "other"]}, id="enum"),
         pytest.param(datetime, {"type": "string", "format": "date-time"}, id="datetime"),
         pytest.param(date, {"type": "string", "format": "date"}, id="date"),
@@ -219,6 +245,45 @@ def test_no_docstring_and_no_input():
             },
             id="dataclass_with_a_property_named_title",
         ),
+        pytest.param(
+            Parcel,
+            {
+                "type": "object",
+                "properties": {
+                    "grams": {"type": "integer", "minimum": 1},
+                    "day": {"type": "string", "format": "date"},
+                    "stops": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "city": {"type": "string"},
+                                "since": {"type": "string", "format": "date"},
+                            },
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "required": ["grams", "stops"],
+                "additionalProperties": False,
+            },
+            id="typed_dict_with_some_keys_required",
+        ),
+        pytest.param(
+            Annotated[Cat | Dog, Field(discriminator="kind")],
+            {
+                "oneOf": [
+                    {
+                        "type": "object",
+                        "properties": {"kind": {"type": "string", "const": kind}},
+                        "required": ["kind"],
+                        "additionalProperties": False,
+                    }
+                    for kind in ("cat", "dog")
+                ]
+            },
+            id="union_told_apart_by_a_field",
+        ),
     ],
 )
 def test_the_schema_of_a_type(annotation, wanted):
@@ -229,12 +294,17 @@ def test_the_schema_of_a_type(annotation, wanted):
     ("annotation", "default", "wanted"),
     [
         pytest.param(str | None, None, {"type": "string"}, id="none_means_left_out"),
+        pytest.param(str, None, {"type": "string"}, id="none_though_the_type_has_none"),
         pytest.param(Item | None, None, schema(Item), id="object_or_none"),
+        pytest.param(
+            Item | list[int] | None, None, {"anyOf": [schema(Item), schema(list[int])]}, id="one_of_two_or_none"
+        ),
         pytest.param(Decimal | None, None, schema(Decimal), id="decimal_or_none"),
         pytest.param(int | None, 3, {"type": ["integer", "null"], "default": 3}, id="null_means_something"),
         pytest.param(Reason, Reason.OTHER, {**schema(Reason), "default": "other"}, id="enum"),
         pytest.param(list[str], [], {"type": "array", "items": {"type": "string"}, "default": []}, id="list"),
         pytest.param(float, float("nan"), {"type": "number"}, id="no_json"),
+        pytest.param(int, "many", {"type": "integer", "default": "many"}, id="of_another_type"),
         pytest.param(
             Annotated[Decimal, Field(ge=0)], Decimal(2), {"type": "number", "minimum": 0, "default": 2}, id="decimal"
         ),
@@ -288,6 +358,15 @@ def test_docstring_styles(text):
     made = tool(find)
     assert made.description == "Find it."
     assert made.input_schema["properties"] == {"city": {"type": "string", "description": "Where to look."}}
+
+
+@pytest.mark.parametrize("text", ["Find it.\n\nParameters\n----------\ncity : str\n", "Find it.\n\n:param city:\n"])
+def test_an_input_that_is_named_and_not_described_has_no_description(text):
+    def find(city: str):
+        pass
+
+    find.__doc__ = text
+    assert tool(find).input_schema["properties"] == {"city": {"type": "string"}}
 
 
 # What can be a tool
@@ -380,6 +459,15 @@ def _field(a: int = Field(1)):
     pass
 
 
+def _boxed(a: Box):
+    pass
+
+
+class Greeter:
+    def __call__(self, who: str, cls: str = "first") -> str:
+        return f"Hello {who}, {cls} class."
+
+
 def _étage(a: int):
     pass
 
@@ -404,6 +492,19 @@ def _key(étage: int):
         pytest.param(_unknown, TypeError, r"`_unknown` uses the type `Nowhere`.* define it", id="unknown_type"),
         pytest.param(_field, TypeError, r"`Field` as the default of `a`: write `a: Annotated", id="field_default"),
         pytest.param(Desk.greet, TypeError, r"`greet` is a method without its object", id="unbound_method"),
+        pytest.param(
+            functools.partial(Greeter()),
+            TypeError,
+            r"This partial has no name: write `tool\(\.\.\., name=",
+            id="no_name",
+        ),
+        pytest.param(
+            _boxed,
+            TypeError,
+            "`_boxed` takes a `TypedDict` in `a`: import it from `typing_extensions`",
+            id="typed_dict_inside",
+            marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python's TypedDict will do"),
+        ),
         pytest.param(functools.partial(print), (TypeError, ValueError), "`print`", id="star_args_of_a_builtin"),
     ],
 )
@@ -411,6 +512,12 @@ def test_what_cannot_be_a_tool_is_refused_in_one_sentence(function, error, says)
     with pytest.raises(error, match=says) as caught:
         tool(function)
     assert "\n" not in str(caught.value) and caught.value.__cause__ is None
+
+
+def test_an_object_that_can_be_called_is_a_tool_once_it_has_a_name():
+    made = tool(functools.partial(Greeter()), name="greet")
+    assert list(made.input_schema["properties"]) == ["who", "cls"]
+    assert run_tool(tool_use("t", "greet", {"who": "Ada"}), [made])["content"] == "Hello Ada, first class."
 
 
 @pytest.mark.parametrize(
@@ -443,6 +550,7 @@ def test_fr05_property_keys_outside_the_set(key):
     [
         ({"budget": 5}, "`budget` is 5 characters, which hold no result: give 20 or more"),
         ({"effect": "wrote"}, "`effect` is 'wrote': say 'read', 'write' or 'irreversible'"),
+        ({"input_schema": []}, 'must say `"type": "object"` at its root'),
         ({"input_schema": {"properties": {}}}, 'must say `"type": "object"` at its root'),
         ({"input_schema": {"type": "object", "properties": {"a": {"$ref": "#/$defs/X"}}}}, "`add` is broken: "),
         (
@@ -619,9 +727,27 @@ def test_the_function_gets_the_types_it_asks_for():
     assert prepare(block, [book]).input["day"] == "2026-11-30", "a person is shown what the model sent"
 
 
-def test_a_type_with_rules_of_its_own_answers_like_the_check():
-    from pydantic import AfterValidator
+@pytest.mark.parametrize(
+    ("annotation", "plain"),
+    [
+        *((plain, True) for plain in (str, int, float, bool, list, dict, Any, None, type(None))),
+        *((plain, True) for plain in (list[str], dict[str, list[int]], str | None, Literal["a", 1, True, None])),
+        *((plain, True) for plain in (Annotated[str, "a note"], Annotated[int, Field(ge=1)])),
+        *((other, False) for other in (date, Reason, Item, Address, set[int], list[date], dict[str, date])),
+        *((other, False) for other in (date | None, Literal[Reason.OTHER], Annotated[date, Field()])),
+        *((other, False) for other in (Annotated[str, AfterValidator(str.upper)], Annotated[list[date], "days"])),
+    ],
+    ids=str,
+)
+def test_only_what_is_no_plain_json_is_converted(annotation, plain):
+    def function(x):
+        pass
 
+    function.__annotations__["x"] = annotation
+    assert list(tool(function).converters) == ([] if plain else ["x"])
+
+
+def test_a_type_with_rules_of_its_own_answers_like_the_check():
     def even(number: int) -> int:
         if number % 2:
             raise ValueError("send an even number")
@@ -636,6 +762,19 @@ def test_a_type_with_rules_of_its_own_answers_like_the_check():
     assert result["content"] == (
         "The tool was not run, because its input is not valid. Correct this and call it again:\n"
         "- `all[1]`: Value error, send an even number."
+    )
+
+
+def test_what_a_type_refuses_is_told_with_its_place():
+    adapters = {"n": TypeAdapter(int), "order": TypeAdapter(Order), "day": TypeAdapter(date)}
+    given = {"n": 5, "day": "2026-11-30", "rest": "5"}
+    assert convert(given, adapters) == {"n": 5, "day": date(2026, 11, 30), "rest": "5"}
+    with pytest.raises(ValueError) as refused:
+        convert({"n": "5", "order": {"items": [{"sku": "a", "qty": "2"}]}}, adapters)
+    assert str(refused.value) == (
+        "The tool was not run, because its input is not valid. Correct this and call it again:\n"
+        "- `n`: Input should be a valid integer.\n"
+        "- `order.items[0].qty`: Input should be a valid integer."
     )
 
 

@@ -16,6 +16,7 @@ from course_kit.harness.store import RunStore
 from course_kit.harness.timing import told_by
 from course_kit.harness.tools import tool
 from course_kit.harness.trace import Trace
+from course_kit.harness.trace_export import rows
 from course_kit.harness.trace_spans import spans_of, to_spans
 from course_kit.mock.provider import MockProvider
 from course_kit.mock.scripted import call
@@ -210,3 +211,12 @@ def test_a_tracer_receives_them():
     kept.clear()
     broken_traces()["T03"].trace.to_spans(tracer, end=end)
     assert [span.status.status_code.name for span in kept.get_finished_spans()][1] == "ERROR"
+
+
+def test_a_run_will_do_too_and_what_has_no_trace_is_said():
+    run = run_agent(MockProvider(["Hello."]).client(), messages="Hi.")
+    assert spans_of(run) == spans_of(run.trace) and rows(run) == rows(run.trace)
+    for read in (spans_of, rows):
+        with pytest.raises(TypeError) as caught:
+            read([])
+        assert str(caught.value) == "This takes a Run or a Trace, not list."

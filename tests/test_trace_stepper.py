@@ -3,7 +3,7 @@
 import pytest
 
 from course_kit.classroom.broken_traces import broken_traces
-from course_kit.classroom.trace_stepper import TraceStepper, look, trace_of, trace_stepper
+from course_kit.classroom.trace_stepper import TraceStepper, look, trace_stepper
 from course_kit.contract.messages import text
 from course_kit.harness.trace import Trace
 
@@ -61,7 +61,7 @@ def test_an_empty_trace_and_what_is_none():
     assert (len(empty), empty.as_text(), empty.step(3).as_text()) == (0, "An empty trace.", "An empty trace.")
     assert "no reply at all" in empty.look().as_text()
     with pytest.raises(TypeError, match="a Run or a Trace, not list"):
-        trace_of([])
+        trace_stepper([])
 
 
 def test_the_widget_goes_where_its_parts_say():

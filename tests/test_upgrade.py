@@ -77,3 +77,34 @@ def test_slips_and_a_model_that_is_not_there():
     assert wrong.slips("inputs") == "Every fixture passes every time."
     with pytest.raises(ValueError, match="no model 'm' here"):
         play(Release(model="m"), "Hi")
+
+
+def test_a_layer_that_is_not_there_is_said():
+    with pytest.raises(ValueError) as caught:
+        Layers({}, ()).slips("input")
+    assert str(caught.value) == "There is no layer 'input': the layers are selection, inputs, steps, recovery."
+
+
+def test_a_description_for_no_tool_is_said():
+    with pytest.raises(ValueError) as caught:
+        replace(MONDAY, changed={"query_order": "…", "query_ordr": "…"})
+    assert str(caught.value) == (
+        "`changed` names 'query_ordr', and the desk's tools are search_orders, query_order, track_parcel, "
+        "search_products, refund_order, cancel_order."
+    )
+
+
+def test_one_definition_more_is_written_as_a_tuple():
+    with pytest.raises(TypeError) as caught:
+        Release(more=ASK_USER)
+    assert str(caught.value) == "`more` holds definitions, and this is a single one: write `(definition,)`."
+
+
+def test_nothing_to_play_is_said():
+    for among, seeds, said in (
+        ([], 1, "There is nothing to play: give at least one fixture."),
+        (few("selection"), 0, "seeds is 0: play every fixture at least once."),
+    ):
+        with pytest.raises(ValueError) as caught:
+            by_layer(MONDAY, among, seeds)
+        assert str(caught.value) == said

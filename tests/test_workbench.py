@@ -83,6 +83,12 @@ def test_a_request_is_explained_by_number_or_by_its_words(bench):
     assert bench.explain("Where is a parcel?").startswith("Where is a parcel?\n→ ")
 
 
+def test_a_request_that_is_not_there_is_said(bench):
+    with pytest.raises(ValueError) as caught:
+        bench.explain(11)
+    assert str(caught.value) == "There is no request 11: they go from 1 to 3."
+
+
 def test_as_text_and_html_without_widgets(without_widgets):
     bench = workbench(VAGUE, REQUESTS, beside={"parcels": TRACK})
     assert type(bench) is Workbench

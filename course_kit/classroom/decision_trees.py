@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from course_kit.classroom.fields import PRE, status
 from course_kit.classroom.shown import Shown
-from course_kit.classroom.trace_stepper import trace_of
+from course_kit.harness.trace import trace_of
 from course_kit.harness.trace_steps import Step, steps_of
 
 __all__ = ["TREES", "Question", "Walk", "walk"]

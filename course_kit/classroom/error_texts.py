@@ -14,6 +14,7 @@ from typing import Any
 
 from course_kit.classroom.error_cases import DESK, REQUESTS, TEXTS, Fault, Service, Write
 from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.laboratory import chosen
 from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
 
@@ -65,7 +66,11 @@ def story(
 
     `write` is a function of a `Fault`, or a dict with a text for each path: `{"amount": "19.99 is 1999", …}`.
     """
-    tell = partial(_from_dict, write) if isinstance(write, Mapping) else write
+    if not isinstance(write, Mapping) and not callable(write):
+        raise TypeError(
+            f"{write!r:.60} is no function of a fault: write `lambda fault: ...`, or a dict with a text for each path."
+        )
+    tell = partial(_text, write)
     messages: list[dict[str, Any]] = [{"role": "user", "content": said}]
     calls: list[tuple[str, str]] = []
     model, why = Simulated(seed, **settings), ""
@@ -81,7 +86,9 @@ def story(
         for call in made:
             faults = service.faults(call)
             told = "\n".join(dict.fromkeys(tell(fault) for fault in (faults if at_once else faults[:1])))
-            calls.append((f"{call['name']} {json.dumps(call['input'], ensure_ascii=False)}", told or "done"))
+            calls.append(
+                (f"{call['name']} {json.dumps(call['input'], ensure_ascii=False)}", told if faults else "done")
+            )
             clean = clean and not faults
             results.append(
                 {"type": "tool_result", "tool_use_id": call["id"], "content": told, "is_error": bool(faults)}
@@ -127,8 +134,10 @@ def recover(
     **settings: Any,
 ) -> Recovery:
     """How often the simulated model puts a refused call right, when faults are told by `write` (as in `story`)."""
+    if seeds < 1:
+        raise ValueError(f"seeds is {seeds}: ask every request at least once.")
     rows = []
-    for said in requests:
+    for said in [requests] if isinstance(requests, str) else requests:
         options = {"at_once": at_once, "service": service, **settings}
         told = [story(said, write, seed=seed, **options) for seed in range(seeds)]
         rows.append((said, sum(one.ok for one in told) / seeds, sum(len(one.calls) for one in told) / seeds))
@@ -137,8 +146,11 @@ def recover(
     return Recovery(tuple(rows), seeds)
 
 
-def _from_dict(texts: Mapping[str, str], fault: Fault) -> str:
-    return texts.get(fault.path, "invalid parameter")
+def _text(write: Write | Mapping[str, str], fault: Fault) -> str:
+    told = write.get(fault.path, "invalid parameter") if isinstance(write, Mapping) else write(fault)
+    if not isinstance(told, str):
+        raise TypeError(f"The text for `{fault.path}` is {told!r}: return a text for every fault.")
+    return told
 
 
 # The thing to play with.
@@ -153,13 +165,15 @@ class ErrorTexts(Shown):
 
     def tell(self, text: str | Write, request: int | str = 1) -> Story:
         """How a request goes when the service answers every faulty call with this text; the first request is 1."""
-        said = request if isinstance(request, str) else self.requests[request - 1]
+        said = chosen(self.requests, request)
+        if text == "":
+            raise ValueError("The text is empty: the API refuses an error without a text. Write one.")
         self.last = story(said, text if callable(text) else lambda fault: text)
         return self.last
 
     def faults(self, request: int | str = 1) -> list[Fault]:
         """What is wrong with the first call of a request."""
-        said = request if isinstance(request, str) else self.requests[request - 1]
+        said = chosen(self.requests, request)
         blocks = Simulated().reply({"messages": [{"role": "user", "content": said}], "tools": DESK.tools}).content
         return [fault for block in blocks if "input" in block for fault in DESK.faults(block)]
 

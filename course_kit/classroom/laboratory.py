@@ -7,14 +7,14 @@ about sentences. Nothing is sent anywhere, and no result is fed back: this is ab
 
 import html
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from course_kit.evaluation.intervals import wilson
 from course_kit.mock.simulated import Simulated
 
-__all__ = ["Accuracy", "Row", "jobs_of", "measure", "picked"]
+__all__ = ["Accuracy", "Row", "chosen", "jobs_of", "measure", "picked"]
 
 NO_CALL = "no call"
 LEFT = 'style="text-align: left; padding: 2px 12px 2px 0"'
@@ -110,19 +110,35 @@ def measure(
     sentence and the job (or the tool's name) it is meant for, None where no tool should be called.
     """
     jobs, rows = jobs_of(tools), []
-    for said, meant in requests:
+    for request in requests:
+        if not isinstance(request, tuple | list) or len(request) != 2:
+            raise ValueError(
+                f"{request!r} is no pair: write (sentence, job), with None where no tool should be called."
+            )
+        said, meant = request
         if meant is not None and meant not in jobs:
             raise ValueError(f"{said!r} is meant for {meant!r}, which is not among the tools: {', '.join(jobs)}.")
         seeds = range(first_seed, first_seed + times)
         picks = tuple(picked(jobs, said, seed=seed, profile=profile, **settings) for seed in seeds)
         rows.append(Row(said, meant or NO_CALL, picks))
-    if not rows or not times:
+    if not rows or times < 1:
         raise ValueError("There is nothing to measure: give at least one request, and ask it at least once.")
     return Accuracy(tuple(rows))
 
 
+def chosen(requests: Sequence[str], request: int | str) -> str:
+    """One of the sentences by its number, from 1, or a sentence of the caller's own."""
+    if isinstance(request, str):
+        return request
+    if request not in range(1, len(requests) + 1):
+        raise ValueError(f"There is no request {request!r}: they go from 1 to {len(requests)}.")
+    return requests[request - 1]
+
+
 def jobs_of(tools: Any) -> dict[str, Mapping[str, Any]]:
     """Definitions by job; the job of a tool in a list is its name."""
+    if "input_schema" in tools if isinstance(tools, Mapping) else hasattr(tools, "definition"):
+        raise ValueError("This is one definition: give a list of them, or a dict with a job for each.")
     named = tools.items() if isinstance(tools, Mapping) else [(None, entry) for entry in tools]
     plain = [(job, entry if isinstance(entry, Mapping) else entry.definition()) for job, entry in named]
     return {job or entry["name"]: entry for job, entry in plain}

@@ -14,10 +14,24 @@ from course_kit.classroom.fields import choice_field, choice_rules, number_field
 from course_kit.classroom.shown import Shown
 from course_kit.contract.index import Hit, SearchError, ToolIndex
 
-__all__ = ["SearchBox", "search_box"]
+__all__ = ["Columns", "Hits", "SearchBox", "search_box"]
 
 WAYS = ("bm25", "fused", "regex")
 PRE = '<pre style="white-space: pre-wrap; word-break: normal">'
+
+
+class Columns(str):
+    """What each way found, shown as it is."""
+
+    __repr__ = str.__str__
+
+
+class Hits(list[Hit]):
+    """What was found, the best first; a cell shows one a line."""
+
+    def __repr__(self) -> str:
+        lines = [f"{place}. {hit.tool_name}: {hit.because}" for place, hit in enumerate(self, 1)]
+        return "\n".join(lines) or "Nothing found."
 
 
 class SearchBox(Shown):
@@ -34,13 +48,13 @@ class SearchBox(Shown):
         self.query, self.way = query, WAYS[0]
         self.gold = dict(gold or {})
 
-    def search(self, query: str, way: str | None = None) -> list[Hit]:
+    def search(self, query: str, way: str | None = None) -> Hits:
         """What one way finds: `box.search("Where is my parcel?")`, `box.search("parcel|courier", "regex")`."""
-        self._index(way)
+        hits = Hits(self._index(way).search(query))
         self.query, self.way = query, way or self.way
-        return self._found(self.way)
+        return hits
 
-    def compare(self, query: str) -> str:
+    def compare(self, query: str) -> Columns:
         """The same query by every way, a column of names for each; what is meant to be found is marked."""
         found = {way: self._names(query, way) for way in self.indexes}
         rows = max(1, *(len(names) for names in found.values()))
@@ -52,7 +66,7 @@ class SearchBox(Shown):
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table
         ]
-        return "\n".join([query, *lines])
+        return Columns("\n".join([query, *lines]))
 
     def as_text(self) -> str:
         lines = [
@@ -76,9 +90,6 @@ class SearchBox(Shown):
             raise ValueError(f"This box searches by {', '.join(self.indexes)}, not by {wanted!r}.")
         return self.indexes[wanted]
 
-    def _found(self, way: str) -> list[Hit]:
-        return self._index(way).search(self.query)
-
     def _names(self, query: str, way: str) -> list[str]:
         try:
             hits = self._index(way).search(query)
@@ -90,7 +101,7 @@ class SearchBox(Shown):
     def _answer(self) -> list[str]:
         """The hits, one a line, with the reason of each; a miss and a bad pattern as a sentence."""
         try:
-            hits = self._found(self.way)
+            hits = self._index().search(self.query)
         except SearchError as error:
             return [f"✗ {error}"]
         meant = self.gold.get(self.query, ())
@@ -150,7 +161,7 @@ def _widget() -> type[SearchBox]:
             self.add_class("course-search-box")
             self._show()
 
-        def search(self, query: str, way: str | None = None) -> list[Hit]:
+        def search(self, query: str, way: str | None = None) -> Hits:
             hits = SearchBox.search(self, query, way)
             self.choice.value, self.field.value = self.way, query
             return hits

@@ -120,12 +120,15 @@ class StrictTable(Shown):
             self._tools = definitions(source)
             for name, schema in self._tools if len(self._tools) > 1 else [("", schema) for _, schema in self._tools]:
                 strict = {provider: to_strict(schema, provider) for provider in PROVIDERS}
+                for problem in strict["anthropic"].problems:
+                    if problem.rule == "strict-invalid":  # no API takes it, strict or not
+                        raise ValueError(f"{name}: {problem.message}" if name else problem.message)
                 self._read.append(_Read(name, schema, strict))
-                self.rows += rows_of(self._read[-1])
+            self.rows = [row for read in self._read for row in rows_of(read)]
         except NotJSON as error:
             self.problem = f"This cannot be read: {error}."
         except ValueError as error:
-            self.problem = str(error)
+            self.problem, self._read = str(error), []
         except RecursionError:
             self.problem = "This is nested too deeply to be read: paste a flatter schema."
 

@@ -55,7 +55,7 @@ class Recorder(Shown):
     """
 
     def __init__(self, writes: Collection[str] = (), *, clock: Callable[[], float] = time.perf_counter):
-        self.writes = frozenset(writes)
+        self.writes = frozenset([writes] if isinstance(writes, str) else writes)
         self._calls: dict[str, Mapping[str, Any]] = {}
         self._ended: dict[str, tuple[float, float, bool]] = {}  # a call that began: when it ended, its seconds, failed
         self._begun: list[str] = []
@@ -201,6 +201,8 @@ class Board(Shown):
 
     def play(self, turn: str = "rrrrrr", limit: int = 5) -> Schedule:
         """Plan a turn: `r` a read, `s` a slow read (three ticks), `f` a read that fails, `w` a write."""
+        if not isinstance(turn, str):
+            raise TypeError("A turn is a text of letters, such as 'rrwr'.")
         letters = "".join(turn.split())
         if unknown := set(letters) - set(LETTERS):
             told = ", ".join(f"{letter} ({name})" for letter, (name, _, _) in LETTERS.items())
@@ -259,6 +261,7 @@ def _widget() -> type[Board]:
             )
             self.result = ipywidgets.HTML()
             self.button.on_click(lambda _: self._plan())
+            self.turn.on_msg(lambda _, said, buffers: self._plan() if said.get("event") == "submit" else None)  # Enter
             how = ipywidgets.HTML(f"<p>{HOW}</p>")
             ipywidgets.VBox.__init__(self, [how, self.turn, self.limit, self.button, self.result])
             self.add_class("course-timeline")

@@ -14,21 +14,13 @@ from typing import Any
 from course_kit.classroom.fields import PRE, number_field, status
 from course_kit.classroom.shown import Shown
 from course_kit.classroom.visible import visible
-from course_kit.harness.trace import Trace
+from course_kit.harness.trace import Trace, trace_of
 from course_kit.harness.trace_export import masked
 from course_kit.harness.trace_steps import CallRow, Step, steps_of
 
-__all__ = ["Card", "TraceStepper", "look", "trace_of", "trace_stepper"]
+__all__ = ["Card", "TraceStepper", "look", "trace_stepper"]
 
 LONGEST = 300  # characters of a value on a card
-
-
-def trace_of(source: Any) -> Trace:
-    """The trace of a run, of one of the broken traces, or a trace itself."""
-    found = source if isinstance(source, Trace) else getattr(source, "trace", None)
-    if not isinstance(found, Trace):
-        raise TypeError(f"A stepper takes a Run or a Trace, not {type(source).__name__}.")
-    return found
 
 
 class Card(Shown):

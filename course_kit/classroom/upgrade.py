@@ -51,6 +51,12 @@ class Release:
     background: str = ""
     background_last: bool = False
 
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.changed if name not in DESK]:
+            raise ValueError(f"`changed` names {unknown[0]!r}, and the desk's tools are {', '.join(DESK)}.")
+        if isinstance(self.more, Mapping):
+            raise TypeError("`more` holds definitions, and this is a single one: write `(definition,)`.")
+
     def tools(self) -> list[Tool]:
         """The tools of the release, the desk's first."""
         own = [{**entry, "description": self.changed.get(entry["name"], entry["description"])} for entry in _desk()]
@@ -82,6 +88,8 @@ class Layers:
 
     def slips(self, layer: str | None = None) -> str:
         """The fixtures that do not always pass, with the calls of one run that failed."""
+        if layer not in (None, *LAYERS):
+            raise ValueError(f"There is no layer {layer!r}: the layers are {', '.join(LAYERS)}.")
         lines = [
             f"{share:4.0%}  {fixture.layer:9}  {fixture.said}\n        → {_calls_told(run)}"
             for fixture, share, run in self.rows
@@ -92,12 +100,16 @@ class Layers:
 
 def by_layer(release: Release, among: Iterable[Fixture] | None = None, seeds: int = 3) -> Layers:
     """Play every fixture with several seeds, and sum up by layer. (Simulated.)"""
+    if seeds < 1:
+        raise ValueError(f"seeds is {seeds}: play every fixture at least once.")
     rows = []
     for fixture in fixtures() if among is None else among:
         runs = [play(release, fixture.said, seed) for seed in range(seeds)]
         good = [passes(fixture, run) for run in runs]
         shown = next((run for run, ok in zip(runs, good, strict=True) if not ok), runs[0])
         rows.append((fixture, sum(good) / seeds, shown))
+    if not rows:
+        raise ValueError("There is nothing to play: give at least one fixture.")
     shares = {}
     for layer in LAYERS:
         of_layer = [share for fixture, share, _ in rows if fixture.layer == layer]

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.fields import number_field, status
-from course_kit.classroom.laboratory import Accuracy, jobs_of, measure, picked
+from course_kit.classroom.laboratory import Accuracy, chosen, jobs_of, measure, picked
 from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
 
@@ -55,7 +55,7 @@ class Workbench(Shown):
 
     def explain(self, request: int | str = 1) -> str:
         """Why a request goes where it goes: the first is 1; a sentence of your own will do, too."""
-        said = request if isinstance(request, str) else self.requests[request - 1][0]
+        said = chosen([said for said, _ in self.requests], request)
         why = Simulated().explain({"messages": [{"role": "user", "content": said}], "tools": list(self.tools.values())})
         return f"{said}\n→ {picked(self.tools, said)} (simulated)\n{why}"
 

@@ -25,7 +25,7 @@ from .observing import Observed, observe
 from .progress import progress_of
 from .record_file import kept_in
 from .results import Record, Results
-from .trials import checked, record_of, seed_of
+from .trials import check_tools, checked, record_of, seed_of
 
 __all__ = ["run_batch"]
 
@@ -59,7 +59,7 @@ def run_batch(
     cases, tools = checked(cases, trials, 1), list(tools)
     by_id = {case.id: case for case in cases}
     for case in cases:
-        _check_single(case)
+        _check_single(case, tools)
     rounds = [[number] for number in range(trials)] if callable(connect) else [list(range(trials))]
     fixed = {"model": model, "max_tokens": max_tokens, **params, **({"tools": definitions(tools)} if tools else {})}
     planned = [(case.id, number) for number in range(trials) for case in cases]
@@ -88,7 +88,10 @@ def run_batch(
     return Results(sorted(done.values(), key=lambda r: (order[r["case"]], r["trial"])), len(planned))
 
 
-def _check_single(case: Case) -> None:
+def _check_single(case: Case, tools: list[Any]) -> None:
+    check_tools(case, tools)
+    if case.expect.tools and not tools:
+        raise CaseError(f"Case {case.id} means `{case.expect.tools[0]}`, and there are no tools: give `tools=`.")
     if len(case.said) > 1:
         raise CaseError(f"Case {case.id} has several turns: a batch gives one reply; use `run_trials`.")
     if case.expect.state:

@@ -102,7 +102,7 @@ def golden(exchanges: Iterable[Any], **about: Any) -> Golden:
     """
     steps: list[dict[str, Any]] = []
     names: dict[str, str] = {}  # the id of a call → "call 1"
-    for exchange in exchanges:
+    for exchange in exchanges if isinstance(exchanges, Iterable) else [exchanges]:
         shape, body, reply = parts_of(exchange)
         if reply is None:
             continue
@@ -117,6 +117,8 @@ def golden(exchanges: Iterable[Any], **about: Any) -> Golden:
 def parts_of(exchange: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
     """The shape, the body and the reply, as a Messages reply, of one exchange."""
     recorded = isinstance(exchange, Mapping)
+    if not ({"request", "response"} <= exchange.keys() if recorded else hasattr(exchange, "path")):
+        raise GoldenError("This is no exchange: give mock.requests, not messages.")
     sent = exchange["request"] if recorded else exchange
     path, body = (sent["path"], sent["body"]) if recorded else (sent.path, sent.body)
     shape = next((name for end, name in SHAPE_OF.items() if path.partition("?")[0].rstrip("/").endswith(end)), None)
@@ -228,6 +230,11 @@ def diff_golden(kept: Golden, now: Golden, *, ignore: Sequence[str] = ()) -> Gol
 
     `ignore` names fields of a step that may differ: `("said",)` for a real model, whose words differ each time.
     """
+    if not (isinstance(kept, Golden) and isinstance(now, Golden)):
+        raise GoldenError("Two golden traces are compared: make each with golden(…) or load_golden(…).")
+    ignore = [ignore] if isinstance(ignore, str) else ignore
+    if unknown := [name for name in ignore if name not in FIELDS]:
+        raise GoldenError(f"A step has no field {unknown[0]!r}: ignore some of {', '.join(FIELDS)}.")
     found: list[Difference] = []
     for number in range(max(len(kept), len(now))):
         if number >= len(kept) or number >= len(now):

@@ -53,7 +53,7 @@ class Interval:
 def wilson(passed: float, number: int, confidence: float = 0.95) -> Interval:
     """Wilson's interval for a share: `wilson(10, 10)` → 0.72 to 1.00, since ten of ten prove no certainty."""
     if number < 1 or not 0 <= passed <= number:
-        raise ValueError(f"{passed} of {number} is no share: give 0 to n of at least one.")
+        raise ValueError(f"{passed} of {number} is no share: give 0 to `number`, and a `number` of at least 1.")
     z = _z(confidence)
     share, room = passed / number, z * z / number
     middle = (share + room / 2) / (1 + room)

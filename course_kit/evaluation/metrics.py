@@ -126,6 +126,9 @@ def by_tool(records: Iterable[Record], risk: Mapping[str, float] | None = None) 
 
     A tool's risk is the highest of the cases that mean it, unless `risk` says otherwise: `{"refund_order": 10}`.
     """
+    for name, weight in (risk or {}).items():
+        if not isinstance(weight, int | float) or not weight >= 0:
+            raise ValueError(f"The risk of {name} is {weight!r}: give a number of at least 0.")
     tried: dict[str, list[Record]] = {}
     for record in records:
         for name in dict.fromkeys(record.get("expected") or ()):
@@ -142,11 +145,15 @@ def by_tool(records: Iterable[Record], risk: Mapping[str, float] | None = None) 
 def weighted(figures: Iterable[ToolFigures]) -> float:
     """The mean over tools, weighted by risk: `[search 99 % risk 1, refund 60 % risk 10]` → 0.635."""
     figures = list(figures)
+    if not any(tool.risk for tool in figures):
+        raise ValueError("There is nothing to weigh: give the figures of at least one tool with a risk above 0.")
     return sum(tool.passed * tool.risk for tool in figures) / sum(tool.risk for tool in figures)
 
 
 def percentile(values: Iterable[float], share: float) -> float:
     """The smallest value that at least this share of all do not exceed: `percentile(range(1, 101), 0.95)` → `95`."""
+    if not 0 <= share <= 1:
+        raise ValueError(f"share is {share}: it goes from 0 to 1, such as 0.95.")
     ordered = sorted(values)
     if not ordered:
         return NAN

@@ -94,5 +94,5 @@ def checked(n: int, c: int, k: int) -> tuple[int, int, int]:
     if k < 1:
         raise ValueError(f"k is {k}: ask for one trial or more.")
     if k > n:
-        raise ValueError(f"k is {k} and there are {n} trials: nothing unbiased can be said; run {k - n} more.")
+        raise ValueError(f"k is {k} and n is {n}: nothing unbiased can be said; run {k - n} more.")
     return n, c, k

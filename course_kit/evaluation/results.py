@@ -84,7 +84,7 @@ class Results:
 
     def __repr__(self) -> str:
         if not self.records:
-            return "No trials yet."
+            return "No trials: none was run yet, or none matches."
         counts = self.counts()
         least = min(number for number, _ in counts.values())
         lines = [f"{len(self.records)} trials of {len(counts)} case{'' if len(counts) == 1 else 's'}"]

@@ -51,7 +51,7 @@ class Evaluation:
         """Run one case once, in a new world, and judge it."""
         seed = seed_of(case.id, number, self.seed)
         with _fresh(self.world) as (tools, state):
-            _check_tools(case, tools)
+            check_tools(case, tools)
             client = self.connect(seed) if callable(self.connect) else self.connect
             error = None
             try:
@@ -156,7 +156,11 @@ def record_of(case: Case, trial: int, seen: Observed, problems: list[Problem], *
 
 def checked(cases: Iterable[Case], trials: int, workers: int) -> list[Case]:
     """The cases as a list; impossible numbers and ids are refused."""
+    if isinstance(cases, Case):
+        raise TypeError("`cases` is a list: write `[case]`.")
     cases = list(cases)
+    if wrong := [type(case).__name__ for case in cases if not isinstance(case, Case)]:
+        raise TypeError(f"A case is a `Case`, not {wrong[0]}: make one, or read a file with `load_cases`.")
     for value, name in ((trials, "trials"), (workers, "workers")):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}: give a whole number of at least 1.")
@@ -177,7 +181,8 @@ def _fresh(world: Callable[[], Any] | None) -> Iterator[tuple[Any, Any]]:
         yield pair
 
 
-def _check_tools(case: Case, tools: Any) -> None:
+def check_tools(case: Case, tools: Any) -> None:
+    """A case about a tool that is not there measures nothing: it is refused."""
     names = set(toolbox(tools or ()))
     unknown = [name for name in (*case.expect.tools, *case.expect.never) if name not in names]
     if names and unknown:

@@ -14,7 +14,7 @@ from course_kit.contract.models import DEFAULT_MODEL
 
 from .approval import NOBODY, Approver, verdict, verdict_async
 from .decisions import wait
-from .loop import Loop, Run, Send, Stop
+from .loop import Loop, Run, Send, Stop, check_limit
 from .sending import Ask, AskAsync, asker, async_asker
 from .store import RunStore
 from .tools import Tools, definitions, toolbox
@@ -73,6 +73,7 @@ def run_agent(
     `store`           a file that keeps the run, so that `resume_agent` can resume it after a crash or a decision
     `on_event`        called with each event of the trace as it happens
     """
+    check_parallel(max_parallel)
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
     limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
@@ -117,6 +118,7 @@ def resume_agent(
     a read or idempotent; for any other the model is told that the outcome is unknown. Decisions come from the store,
     then from `approver`. A run that has ended is returned as it is.
     """
+    check_parallel(max_parallel)
     loop, approver = take_up(store, run_id, approver, on_event)
     return loop.run() if loop.ended else drive(loop, asker(client), toolbox(tools, budget), approver, max_parallel)
 
@@ -148,6 +150,7 @@ async def run_agent_async(
 
     The approver may be a coroutine function too: while a notebook cell awaits, clicks still arrive.
     """
+    check_parallel(max_parallel)
     box = toolbox(tools, budget)
     request = first_request(messages, box, model, system, max_tokens, tool_choice)
     limits = {"max_iterations": max_iterations, "max_retries": max_retries, "stall_after": stall_after}
@@ -168,6 +171,7 @@ async def resume_agent_async(
     on_event: Listener | None = None,
 ) -> Run:
     """`resume_agent` with `await`: for the client or function that `run_agent_async` takes."""
+    check_parallel(max_parallel)
     loop, approver = take_up(store, run_id, approver, on_event)
     if loop.ended:
         return loop.run()
@@ -195,6 +199,11 @@ async def drive_async(loop: Loop, ask: AskAsync, tools: Tools, approver: Approve
 
 
 # How a run begins, and begins again
+
+
+def check_parallel(max_parallel: int) -> None:
+    """Checked before anything is asked: a turn of calls would notice too late."""
+    check_limit("max_parallel", max_parallel, 1, "let at least one call run at a time")
 
 
 def first_request(

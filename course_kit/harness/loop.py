@@ -23,7 +23,7 @@ from .spending import over_budget
 from .stalls import CLOSING, round_of
 from .trace import Event, Trace
 
-__all__ = ["Loop", "Run", "RunCalls", "Send", "Stop"]
+__all__ = ["Loop", "Run", "RunCalls", "Send", "Stop", "check_limit"]
 
 LONGEST_REPLY = 21_333  # tokens; the SDK sends a request for more only as a stream
 AWAITING = "awaiting_approval"
@@ -105,12 +105,13 @@ class Loop:
         run_id: str | None = None,
         on_event: Callable[[Event], None] | None = None,
     ):
-        if max_iterations < 1:
-            raise ValueError(f"max_iterations is {max_iterations}: allow at least one reply of the model.")
-        if max_retries < 0:
-            raise ValueError(f"max_retries is {max_retries}: say 0 to end a run at the first failing call.")
-        if stall_after is not None and stall_after < 2:
-            raise ValueError(f"stall_after is {stall_after}: use at least 2, or None for no limit.")
+        check_limit("max_iterations", max_iterations, 1, "allow at least one reply of the model")
+        check_limit("max_retries", max_retries, 0, "say 0 to end a run at the first failing call")
+        if stall_after is not None:
+            check_limit("stall_after", stall_after, 2, "use at least 2, or None for no limit")
+        for name, limit in (("max_calls", max_calls), ("max_run_tokens", max_run_tokens)):
+            if limit is not None:
+                check_limit(name, limit, 0, "use at least 0, or None for no limit")
         self.request = {key: value for key, value in request.items() if key != "messages"}
         self.max_iterations = max_iterations
         self.max_retries = max_retries
@@ -254,6 +255,14 @@ class Loop:
         if self.waiting():
             return "Not run yet: a person has to decide about this turn first."
         return "Not run: the run was broken off before this call began."
+
+
+def check_limit(name: str, value: Any, least: int, otherwise: str) -> None:
+    """Refuse a limit that is no whole number, or too small."""
+    if not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r}: give a whole number.")
+    if value < least:
+        raise ValueError(f"{name} is {value}: {otherwise}.")
 
 
 def _waits(decision: Event) -> bool:

@@ -25,7 +25,7 @@ from course_kit.errors import SetupError, ToolError
 
 from .failures import code_of
 from .results import describe
-from .store import digest_of
+from .store import NotFound, digest_of
 from .store_file import dump
 from .tools import Tool
 
@@ -70,8 +70,8 @@ def repeated(
 
     if not isinstance(tool, Tool):
         raise TypeError("`repeated` takes a tool: write `@tool(effect='read')` above the function first.")
-    if attempts < 1:
-        raise ValueError(f"attempts is {attempts}: the first attempt counts, so say 1 or more.")
+    if not isinstance(attempts, int) or attempts < 1:
+        raise ValueError(f"attempts is {attempts!r}: the first attempt counts, so say 1 or more.")
     if tool.effect != "read" and not tool.idempotent:
         raise ValueError(
             f"`{tool.name}` writes, and made twice it takes effect twice: give its writes an idempotency key and say "
@@ -139,8 +139,10 @@ def idempotency_key(task: str, step: str, inputs: Mapping[str, Any]) -> str:
     `inputs` are those that tell operations apart: the order and the amount, not a note that is worded differently
     each time. The order of their keys does not matter.
     """
-    if not task.strip() or not step.strip():
+    if not all(isinstance(name, str) and name.strip() for name in (task, step)):
         raise ValueError("A key says what it belongs to: name the task and the step, such as 'ticket-118', 'refund'.")
+    if not isinstance(inputs, Mapping):
+        raise TypeError("`inputs` is a dict of what tells operations apart, such as {'order_id': 'ORD-20260914'}.")
     return f"{quote(task, safe='')}/{quote(step, safe='')}/{digest_of(dict(inputs))[:16]}"
 
 
@@ -159,6 +161,8 @@ class KeyStore:
         keep: timedelta = timedelta(days=7),
         clock: Callable[[], datetime] | None = None,
     ):
+        if not isinstance(keep, timedelta):
+            raise TypeError("`keep` is a length of time: write `timedelta(days=7)`.")
         self.path, self.keep = Path(path).expanduser().absolute(), keep
         self._clock = clock or (lambda: datetime.now(UTC))
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,12 +200,25 @@ class KeyStore:
 
     def settle(self, key: str, result: Any) -> None:
         """Somebody looked, and it was done: from now on this is its result. An existing result stays."""
+        self._look_up(key)
+        self._settle(key, result)
+
+    def forget(self, key: str) -> None:
+        """Somebody looked, and nothing was done: the key is free again. A key with a result stays."""
+        self._look_up(key)
+        self._forget(key)
+
+    def _look_up(self, key: str) -> None:
+        with self._writing() as db:
+            if not db.execute("SELECT 1 FROM idempotency_keys WHERE key = ?", (key,)).fetchone():
+                raise NotFound(f"Nothing was begun under the key {key!r}: write it as `once` was given it.")
+
+    def _settle(self, key: str, result: Any) -> None:
         with self._writing() as db:
             change = "UPDATE idempotency_keys SET result = ? WHERE key = ? AND result IS NULL"
             db.execute(change, (dump("result", result), key))
 
-    def forget(self, key: str) -> None:
-        """Somebody looked, and nothing was done: the key is free again. A key with a result stays."""
+    def _forget(self, key: str) -> None:
         with self._writing() as db:
             db.execute("DELETE FROM idempotency_keys WHERE key = ? AND result IS NULL", (key,))
 
@@ -210,10 +227,10 @@ class KeyStore:
             result = do()
         except ToolError as error:
             if nothing_done(error):
-                self.forget(key)
+                self._forget(key)
             raise
         try:
-            self.settle(key, result)
+            self._settle(key, result)
         except ToolError:  # BUSY, and by now something was done
             raise unknown(key) from None
         return json.loads(dump("result", result))  # the same whether it is the first time or not

@@ -88,8 +88,8 @@ async def run_calls_async(calls: Sequence[Call], *, limit: int = 5, run_id: str 
 
 def batches(calls: Sequence[Call], limit: int, run_id: str | None) -> Iterator["list[Running] | Event"]:
     """The calls in the order they are made: those in one list run together. An event answers one that may not run."""
-    if limit < 1:
-        raise ValueError(f"`limit` is {limit}: let at least one call run at a time.")
+    if not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"`limit` is {limit!r}: let at least one call run at a time.")
     turn = [Running(call, CallContext(call.tool_use["id"], run_id)) for call in calls]
     if turn and limit > 1 and all(one.is_read for one in turn):
         yield turn

@@ -62,11 +62,7 @@ def docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """What a docstring says of the tool, and of each input (Google, NumPy and reST style)."""
     import docstring_parser
 
-    written = inspect.getdoc(unwrapped(function)) or ""
-    try:
-        parsed = docstring_parser.parse(written)
-    except docstring_parser.ParseError:
-        return written, {}
+    parsed = docstring_parser.parse(inspect.getdoc(unwrapped(function)) or "")
     inputs = {item.arg_name: " ".join(item.description.split()) for item in parsed.params if item.description}
     return (parsed.description or "").strip(), inputs
 

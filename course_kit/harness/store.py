@@ -35,7 +35,7 @@ class RunTaken(CourseKitError):
 
 
 class NotFound(CourseKitError):
-    """There is no such run, or no such question in it."""
+    """There is no such run, no such question in it, or no such key."""
 
 
 class AlreadyDecided(CourseKitError):
@@ -179,6 +179,8 @@ class RunStore:
 
     def decide(self, run_id: str, tool_use_id: str, decision: Decision, *, by: str = "") -> None:
         """Answer a question once and for all. An edit is about its own input, anything else about the one shown."""
+        if not isinstance(decision, Decision):
+            raise TypeError(f"A decision is allow(), deny(…) or edit(…), not {decision!r}.")
         if decision.verdict == "wait":
             raise ValueError("To wait is no answer: leave the question in the queue.")
         with self._approvals(run_id) as db:

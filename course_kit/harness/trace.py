@@ -16,7 +16,7 @@ from course_kit.contract.messages import content_blocks, text_of, tool_use_block
 if TYPE_CHECKING:
     from .trace_steps import Step
 
-__all__ = ["Event", "Trace"]
+__all__ = ["Event", "Trace", "trace_of"]
 
 Event = dict[str, Any]
 
@@ -67,6 +67,14 @@ class Trace:
         from .trace_spans import to_spans
 
         return to_spans(self, tracer, **options)
+
+
+def trace_of(source: Any) -> Trace:
+    """The trace of a run or of whatever else has one, or a trace itself."""
+    found = source if isinstance(source, Trace) else getattr(source, "trace", None)
+    if not isinstance(found, Trace):
+        raise TypeError(f"This takes a Run or a Trace, not {type(source).__name__}.")
+    return found
 
 
 def _line(event: Event) -> str:

@@ -10,7 +10,7 @@ import json
 from typing import Any, Literal
 
 from .masking import Masker
-from .trace import Event, Trace
+from .trace import Event, trace_of
 
 __all__ = ["digest", "masked", "rows"]
 
@@ -23,12 +23,12 @@ def masked(events: list[Event], raw: bool = False) -> list[Event]:
     return events if raw else Masker().mask(events)
 
 
-def rows(trace: Trace, inputs: Inputs = "masked") -> list[dict[str, Any]]:
-    """The steps as dicts for a log. Results and the model's words are not included, only their size."""
+def rows(source: Any, inputs: Inputs = "masked") -> list[dict[str, Any]]:
+    """The steps of a run or its trace as dicts for a log; of results and the model's words only the size."""
     if inputs not in ("masked", "digest", "raw"):
         raise ValueError(f'`inputs` is {inputs!r}: say "masked", "digest" or "raw".')
     masker, found = Masker(), []
-    for step in trace.steps():
+    for step in trace_of(source).steps():
         row = step.to_dict()
         del row["said"], row["tools"]
         for call in row["calls"]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from course_kit.errors import SetupError
 
-from .trace import Trace
+from .trace import Trace, trace_of
 from .trace_export import Inputs, rows
 
 __all__ = ["spans_of", "to_spans"]
@@ -25,8 +25,9 @@ __all__ = ["spans_of", "to_spans"]
 Span = dict[str, Any]  # name, kind, attributes, error, began (or None), seconds, and below a run its `children`
 
 
-def spans_of(trace: Trace, inputs: Inputs = "masked") -> Span:
-    """The run as one span with children: `{"name": "invoke_agent", "attributes": {…}, "children": […]}`."""
+def spans_of(source: Any, inputs: Inputs = "masked") -> Span:
+    """A run or its trace as one span with children: `{"name": "invoke_agent", "attributes": {…}, "children": […]}`."""
+    trace = trace_of(source)
     steps, children = rows(trace, inputs), []
     messages = [event.get("message") or {} for event in trace.events if event["event"] in ("reply", "lost")]
     for step, message in zip(steps, messages, strict=True):
@@ -51,7 +52,7 @@ def spans_of(trace: Trace, inputs: Inputs = "masked") -> Span:
             "children": children}  # fmt: skip
 
 
-def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end: int | None = None) -> int:
+def to_spans(source: Any, tracer: Any = None, *, inputs: Inputs = "masked", end: int | None = None) -> int:
     """Write the spans with an OpenTelemetry tracer, by default the program's own; return how many there are.
 
     `end` is when a run without recorded times ended, in nanoseconds since 1970; by default now.
@@ -61,7 +62,7 @@ def to_spans(trace: Trace, tracer: Any = None, *, inputs: Inputs = "masked", end
     except ImportError:
         raise SetupError("OpenTelemetry is not installed here: run `pip install opentelemetry-sdk`.") from None
     tracer = tracer or otel.get_tracer("course_kit")
-    run = spans_of(trace, inputs)
+    run = spans_of(source, inputs)
     begun = run["began"]
     moved = 0.0
     if begun is None:

@@ -153,6 +153,11 @@ class Simulated:
             raise TypeError(f"{what}: profiles are {', '.join(PROFILES)}; settings are {', '.join(known)}.")
         self.seed = seed
         self.settings = replace(PROFILES[profile], **settings)
+        for name, value in vars(self.settings).items():
+            if not isinstance(value, int | float):
+                raise TypeError(f"{name} is {value!r}: a setting is a number, or True or False.")
+        if not 0 <= self.settings.invents <= 1:
+            raise ValueError(f"invents is {self.settings.invents}: it is a share, from 0 to 1.")
 
     def explain(self, request: Mapping[str, Any]) -> str:
         """What this turn would be and why: the relevance of each tool, the evidence for each input."""

@@ -143,8 +143,8 @@ class AnIndex:
         queries = _queries(case)
         if "slow" in seen:
             raise Incorrect(
-                f"`find` is too slow: {seen['slow']} of {len(queries)} queries in {PATIENCE:g} seconds of work. Compute what "
-                "does not depend on the query, such as the words of each tool, once, in `build_index`."
+                f"`find` is too slow: {seen['slow']} of {len(queries)} queries in {PATIENCE:g} seconds of work. "
+                "Compute what does not depend on the query, such as the words of each tool, once, in `build_index`."
             )
         if seen["tool index"]:
             raise Incorrect("`find` asks `ToolIndex`. Write the search yourself: words, their weights, and a sum.")

@@ -123,7 +123,7 @@ def plot_recall(recall: Mapping[str, Mapping[str, float]], title: str = "", ax: 
 def plot_strategies(measured: Mapping[str, Any]) -> "Figure":
     """What each strategy costs over a conversation and what it loses: `{"whole": meter.run("whole"), …}`.
 
-    Left the context of every turn, a line each, with ✗ where the answer was lost; right how many answers were lost.
+    Left the context of every turn, a line each; right how many answers were lost.
     """
     from matplotlib import pyplot
 
@@ -133,14 +133,12 @@ def plot_strategies(measured: Mapping[str, Any]) -> "Figure":
         colour, marker = LINES[number % len(LINES)]
         turns = range(1, len(metered.contexts) + 1)
         left.plot(turns, metered.contexts, color=colour, marker=marker, markersize=4, label=label)
-        lost = [metered.contexts[turn - 1] for turn in metered.lost]
-        left.plot(metered.lost, lost, "x", color="black", markersize=8, label="_nolegend_")
         hatch = ENDINGS[number % len(ENDINGS)][1]
         right.barh(label, len(metered.lost), 0.7, color=colour, hatch=hatch, edgecolor="white")
         right.text(len(metered.lost) + 0.3, number, str(len(metered.lost)), va="center")
         told.append(f"{label}: {metered.contexts[-1]:,} tokens at the end, {len(metered.lost)} lost")
     longest = max((len(metered.contexts) for metered in measured.values()), default=0)
-    left.set(title="Context by turn (✗: answer lost)", xlabel="turn", ylabel="input tokens (estimated)", yscale="log")
+    left.set(title="Context by turn", xlabel="turn", ylabel="input tokens (estimated)", yscale="log")
     left.xaxis.get_major_locator().set_params(integer=True)
     left.yaxis.set_major_formatter("{x:,.0f}")
     left.grid(axis="y", alpha=0.3)

@@ -7,7 +7,7 @@ it may be made twice. That part stays on this side, and a conversion says so. Wh
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .common import Converted, Notes, check_keys
 
@@ -33,6 +33,10 @@ class Definition:
     title: str = ""
     output_schema: dict[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        if self.effect not in get_args(Effect):
+            raise ValueError(f"`effect` is {self.effect!r}: say 'read', 'write' or 'irreversible'.")
+
     @classmethod
     def of(cls, tool: Any) -> "Definition":
         """The definition of a harness `Tool`, or of a dict as it goes to the Messages API."""
@@ -41,6 +45,8 @@ class Definition:
         if isinstance(tool, Mapping):
             return definition_from("anthropic", tool).value
         given = {name: getattr(tool, name, None) for name in cls.__dataclass_fields__}
+        if given["name"] is None:
+            raise TypeError(f"{tool!r:.60} is no tool: give a `Tool`, a `Definition` or a dict, or use `@tool`.")
         return cls(**copy.deepcopy({name: value for name, value in given.items() if value is not None}))
 
     def options(self) -> dict[str, Any]:
@@ -98,7 +104,7 @@ def definition_to(shape: str, definition: Any) -> Converted:
     `definition_to("openai_chat", Definition("now"))` → `{"type": "function", "function": {"name": "now", ...}}`.
     For Gemini this is one of the `functionDeclarations`.
     """
-    definition, notes, fields = Definition.of(definition), Notes(), _fields(shape)
+    fields, definition, notes = _fields(shape), Definition.of(definition), Notes()
     entry: dict[str, Any] = {}
     blank = Definition("")
     for name in Definition.__dataclass_fields__:
@@ -136,6 +142,8 @@ def definition_from(shape: str, entry: Mapping[str, Any], *, trust_annotations: 
     annotations = given.pop("annotations", None) or {} if shape == "mcp" else {}
     check_keys(given, {*fields.values(), "type"}, "", notes)
     values = {name: copy.deepcopy(given[other]) for name, other in fields.items() if given.get(other) is not None}
+    if "name" not in values:
+        raise ValueError("A definition has no `name`: give it one.")
     if annotations and trust_annotations:
         read, destroys = annotations.get("readOnlyHint", False), annotations.get("destructiveHint", True)
         values["effect"] = "read" if read else "irreversible" if destroys else "write"
@@ -147,8 +155,8 @@ def definition_from(shape: str, entry: Mapping[str, Any], *, trust_annotations: 
 
 
 def _fields(shape: str) -> dict[str, str]:
-    if shape not in FIELDS:
-        raise ValueError(f"{shape!r} is no shape: give one of {', '.join(FIELDS)}.")
+    if shape not in list(FIELDS):  # a list: what is no text may be anything
+        raise ValueError(f"{shape!r:.40} is no shape: give one of {', '.join(FIELDS)}.")
     return FIELDS[shape]
 
 
