@@ -533,7 +533,7 @@ for passed in (20, 19, 18):
     print(f"{passed} of 20   pass^5 {pass_hat_k(20, passed, 5):4.0%}")
 
 # %% [markdown]
-# 19. So one failure in twenty is the most you can have.
+# At least 19: one failure in twenty is the most you can have.
 #
 # ### Many tasks: compute each, then the mean
 #
