@@ -312,6 +312,19 @@ def test_thinking_around_a_text_that_moves_does_not_come_to_stand_side_by_side(n
     assert_legal(run)
 
 
+def test_thinking_around_an_open_server_call_stays_whole_ahead_of_a_call(notes):
+    """What ran is in the history, the provider gets both thoughts again, and they do not stand side by side."""
+    turn = [THOUGHT, {**SEARCH, "id": "srvtoolu_1"}, THOUGHT, call("note", word="one")]
+    provider = MockProvider([turn, "Done."])
+    web_search = {"type": "web_search_20260209", "name": "web_search"}
+    tools = {"tools": [notes.note, web_search], "messages": "Note one.", "model": "claude-haiku-5-5"}
+    run = run_agent(provider.client(), **tools, max_iterations=1)
+    assert [block["type"] for block in run.messages[1]["content"]] == ["thinking", "text", "thinking", "tool_use"]
+    assert run.messages[1]["content"][1] == text("(web_search was not finished.)")
+    run_agent(provider.client(), **{**tools, "messages": [*run.messages, user("And now?")]})
+    assert_legal(run)
+
+
 def test_thinking_goes_back_as_it_came(notes):
     provider = MockProvider([call("note", word="one"), "Done."])
     run = run_agent(provider.client(), messages="Note one.", tools=[notes.note], model="claude-opus-5-5")

@@ -6,7 +6,7 @@ for again and when a run ends is decided in `loop.py`.
 
 from collections.abc import Callable, Mapping
 
-from course_kit.contract.messages import Block, Message, assistant, content_blocks, tool_result, tool_use_blocks
+from course_kit.contract.messages import Block, Message, assistant, content_blocks, text, tool_result, tool_use_blocks
 
 __all__ = ["history_of", "is_cut", "results_for", "without_open_server_calls"]
 
@@ -52,9 +52,25 @@ def without_open_server_calls(messages: list[Message]) -> list[Message]:
     closed: list[Message] = []
     for message in messages:
         content = content_blocks(message)
-        kept = [block for block in content if block["type"] != "server_tool_use" or block["id"] in done]
-        closed += [message] if len(kept) == len(content) else turn(kept)
+        kept = _without_open(content, done)
+        closed += [message] if kept == content else turn(kept)
     return closed
+
+
+def _without_open(content: list[Block], done: set[str | None]) -> list[Block]:
+    """Ahead of a call two thinking blocks may not meet, and neither may be left out: a sentence takes the place."""
+    first_call = next((place for place, block in enumerate(content) if block["type"] == "tool_use"), 0)
+    kept: list[Block] = []
+    left_out = ""
+    for place, block in enumerate(content):
+        if block["type"] == "server_tool_use" and block["id"] not in done:
+            left_out = block["name"]
+            continue
+        if left_out and place < first_call and kept and kept[-1]["type"] == block["type"] == "thinking":
+            kept.append(text(f"({left_out} was not finished.)"))
+        kept.append(block)
+        left_out = ""
+    return kept
 
 
 def results_for(calls: list[Block], results: Mapping[str, Block], why: Callable[[str], str]) -> list[Block]:
