@@ -1,8 +1,10 @@
 """The prompt cache: small cases by hand, the sum that always holds, what a miss is called and what a report says."""
 
 import json
+from dataclasses import astuple
 from typing import Any
 
+import anthropic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,6 +123,19 @@ def test_a_short_prefix_is_not_kept(model: str, written: bool) -> None:
     assert (usage(body([text(cache_control=MARK)], model=model))[0][2] > 0) is written
 
 
+@pytest.mark.parametrize(("model", "floor"), [(OPUS, 512), ("claude-of-next-year", 1024)])
+def test_a_prefix_is_kept_from_its_floor_on(model: str, floor: int) -> None:
+    room = 4 * floor - len(json.dumps(text(""))) - len("user")
+    for spare, kept in ((0, floor), (4, 0)):
+        one = body([text("x" * (room - spare), cache_control=MARK)], model=model)
+        assert PromptCache().use(one) == CacheUse(floor - spare // 4 - kept, written_5m=kept)
+
+
+def test_two_readings_of_one_prompt_add_up_and_the_later_one_says_what_is_kept() -> None:
+    both = CacheUse(1, 2, 3, 4, kept=5, missed="expired") + CacheUse(10, 20, 30, 40, kept=50, missed="lookback")
+    assert astuple(both) == (11, 22, 33, 44, 50, "expired")
+
+
 def test_ttl_splits_what_is_written() -> None:
     hour = {"type": "ephemeral", "ttl": "1h"}
     used = PromptCache().use(body([text(cache_control=MARK)], system=[text(cache_control=hour)]))
@@ -236,6 +251,18 @@ def test_an_hour_is_not_shortened_by_five_minutes() -> None:
     size = count_tokens(hour)
     assert times((0, hour), (10, five), (1000, five)) == [(0, size, None), (size, 0, None), (size, 0, None)]
     assert times((0, five), (10, hour), (1000, five)) == [(0, size, None), (size, 0, None), (size, 0, None)]
+
+
+def test_what_expired_after_an_hour_is_kept_anew_for_as_long_as_it_is_marked() -> None:
+    hour, five = body([text(cache_control=HOUR)]), body([text(cache_control=MARK)])
+    size = count_tokens(hour)
+    assert times((0, hour), (3600, five), (3900, five)) == [(0, size, None), (0, size, "expired"), (0, size, "expired")]
+
+
+def test_a_longer_prefix_that_nothing_asks_for_is_not_missed() -> None:
+    early, late = text(cache_control=MARK), text("Why?", cache_control=MARK)
+    size = tokens_of(text())
+    assert times((0, body([early, late])), (1, body([early, text("Why?")])))[1] == (size, 0, None)
 
 
 def calls(count: int) -> list[dict[str, Any]]:
@@ -574,6 +601,18 @@ def test_what_expired_is_told() -> None:
     assert run(hour, grown(hour, mark=HOUR), gap=4200)[1] == [(2, "cache-expired", words + lost)]
 
 
+def test_the_minutes_are_those_since_the_request_that_is_continued() -> None:
+    first = body([text(cache_control=MARK)])
+    _, [(number, _, words)] = run(body([text("Hi.")]), first, grown(first), gap=420)
+    assert (number, words.partition(",")[0]) == (3, "7 minutes passed")
+
+
+def test_a_conversation_that_forks_is_compared_with_what_it_continues() -> None:
+    first = body([text(cache_control=MARK)])
+    fork = body([text()], [text("C.")], [text("D.")], [text("E.")], [text("F.", cache_control=MARK)])
+    assert run(first, grown(first, extra=5), fork)[1] == []
+
+
 def test_what_lies_too_far_back_is_told() -> None:
     first = body([text(cache_control=MARK)])
     whole = count_tokens(first)
@@ -592,6 +631,13 @@ def test_a_mark_that_was_forgotten_is_told() -> None:
     assert words.startswith("there is no mark after what was kept, so nothing looks for it: keep a `cache_control`; ")
 
 
+def test_a_request_without_messages_continues_nothing() -> None:
+    provider = MockProvider(lambda request: "A.", strictness="schema")
+    for _ in range(2):
+        provider.client().messages.create(**{**body(), "messages": []})
+    assert provider.report().findings == ()
+
+
 def test_marks_that_never_keep_anything_are_told_once() -> None:
     short = body([text("Hi.", cache_control=MARK)])
     size = count_tokens(short)
@@ -603,6 +649,20 @@ def test_marks_that_never_keep_anything_are_told_once() -> None:
     assert run(*[short] * 5)[1] == [(3, "cache-too-short", words)]
     assert run(*[short] * 3, body([text(cache_control=MARK)]))[1] == []
     assert run(*[body([text("Hi.")])] * 5)[1] == []
+    provider = MockProvider([])
+    for _ in range(3):
+        with pytest.raises(anthropic.BadRequestError):
+            provider.client().messages.create(**short, extra_body={"foo": 1})
+    assert "cache-too-short" not in {finding.rule for finding in provider.report().findings}
+
+
+def test_a_floor_that_no_source_states_is_told_as_uncertain() -> None:
+    short = body([text("Hi.", cache_control=MARK)], model="claude-fable-5-2")
+    words = (
+        f"marked for the cache, but {count_tokens(short)} tokens are fewer than the 512 (uncertain) from which "
+        "claude-fable-5-2 keeps a prompt: nothing is kept, and no error says so"
+    )
+    assert run(*[short] * 3)[1] == [(3, "cache-too-short", words)]
 
 
 def test_a_search_reads_the_prompt_again_from_the_cache() -> None:

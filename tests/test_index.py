@@ -5,6 +5,7 @@ import json
 import random
 import sys
 import time
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from course_kit.catalogue import catalogue, catalogue_requests
 from course_kit.contract import index, index_meaning, index_rankings
 from course_kit.contract.index import Hit, SearchError, ToolIndex
-from course_kit.contract.index_words import fragments, query_terms, words_of
+from course_kit.contract.index_words import fragments, index_terms, query_terms, read_tools, words_of
 from course_kit.errors import CourseKitError, SetupError
 from course_kit.example_tools import get_weather
 
@@ -75,6 +76,7 @@ def test_fr25_five_come_back_at_most_unless_asked(method):
     search = ToolIndex(many, method).search
     assert names(search("things")) == [f"list_things_{letter}" for letter in "abcde"]
     assert names(search("things", limit=2)) == ["list_things_a", "list_things_b"]
+    assert names(search("things", limit=1)) == ["list_things_a"]
     assert len(search("things", limit=10_000)) == 8
 
 
@@ -160,7 +162,8 @@ def test_spelling_finds_what_words_do_not():
     tools = [tool("screenshot_page"), tool("list_orders")]
     assert names(ToolIndex(tools, "bm25").search("take screenshotting")) == ["screenshot_page"]  # by its stem
     assert ToolIndex(tools, "bm25").search("screen shots of pagez") == []
-    assert names(ToolIndex(tools, "fused").search("screen shots of pagez"))[0] == "screenshot_page"
+    (hit,) = ToolIndex(tools, "fused").search("screen shots of pagez")
+    assert hit == Hit("screenshot_page", pytest.approx(0.5 / 11), "1st by letters")
 
 
 @settings(max_examples=60, deadline=None)
@@ -179,6 +182,16 @@ def test_every_word_of_a_name_finds_it(parts, joint):
         for one in tools:
             for word in words_of(one["name"]):
                 assert one["name"] in names(found.search(word.said, limit=len(tools))), (one["name"], word)
+
+
+def test_a_tool_has_all_words_of_its_name_and_the_telling_ones_of_its_texts():
+    (entry,) = read_tools([tool("get_lamp", "Turns the lamp on", room="Which of the halls")])
+    name, said = ["get", "lamp", "get lamp"], ["turn", "lamp", "turn lamp"]
+    assert index_terms(entry) == [*name * 6, *said * 2, *["room"] * 2, "hall"]
+
+
+def test_words_written_without_spaces_are_cut_into_pairs():
+    assert [word.said for word in words_of("鿿订单 天 listNodes")] == ["鿿订", "订单", "天", "list", "Nodes"]
 
 
 def test_small_words_are_left_out_unless_there_is_nothing_else():
@@ -212,9 +225,25 @@ def test_spelling_counts_half_and_the_first_places_count_most():
     assert hit.score == pytest.approx(2.5 / 11)
 
 
+def by_spelling(tools, query):
+    return index_rankings.rankings(read_tools(tools), ("letters",), None, None).scores(query, [])["letters"]
+
+
+def test_letters_are_weighed_by_tf_idf_and_each_tool_has_the_length_1():
+    rare, twice = log(3 / 2) + 1, 1 + log(2)  # of two tools one has it; it stands there two times
+    scores = by_spelling([tool("abc"), tool("xyz", "abc abc")], "abc")  # six fragments each
+    assert list(scores) == pytest.approx([sqrt(6), 6 * twice / sqrt(6 * twice**2 + 6 * rare**2)])
+
+
+@pytest.mark.parametrize(("count", "most"), [(300, 120), (150, 100)])
+def test_letters_that_most_tools_have_are_left_out(count, most):
+    tools = [tool(f"{n}", f"{'aa' * (n < most)} {'bb' * (n <= most)}") for n in range(count)]
+    assert [sum(by_spelling(tools, query) > 0) for query in ("aa", "bb")] == [most, 0]
+
+
 def test_ordinals():
-    numbers = (1, 2, 3, 4, 11, 22, 112)
-    assert [index._ordinal(number) for number in numbers] == ["1st", "2nd", "3rd", "4th", "11th", "22nd", "112th"]
+    said = ["1st", "2nd", "3rd", "4th", "11th", "22nd", "101st", "111th", "112th"]
+    assert [index._ordinal(number) for number in (1, 2, 3, 4, 11, 22, 101, 111, 112)] == said
 
 
 # By meaning.
@@ -225,6 +254,10 @@ def test_an_embedding_is_whatever_turns_texts_into_vectors():
     assert names(found)[0] == "get_weather" and found[0].because.startswith("meaning ")
 
 
+def test_by_words_alone_a_model_is_not_asked():
+    assert ToolIndex(FR25, embed=by_letters).search("create edge") == ToolIndex(FR25).search("create edge")
+
+
 def test_fused_adds_the_meaning_where_there_is_a_model():
     """The word is in one tool, the meaning in the other: both come, and without the model only the first."""
     tools = [tool("lamp_shop"), tool("xyxyxy")]
@@ -233,9 +266,18 @@ def test_fused_adds_the_meaning_where_there_is_a_model():
     assert set(names(ToolIndex(tools, "fused", embed=embed).search("lamp"))) == {"lamp_shop", "xyxyxy"}
 
 
-def test_a_model_that_gives_no_row_for_each_text_is_named():
-    with pytest.raises(ValueError, match="one row each"):
-        ToolIndex(FR25, "embedding", embed=lambda texts: np.zeros((1, 3))).search("edge")
+@pytest.mark.parametrize(
+    ("embed", "shape", "count"),
+    [
+        (lambda texts: np.zeros((1, 3)), r"\(1, 3\)", 3),
+        (lambda texts: np.zeros(len(texts)), r"\(3,\)", 3),
+        (lambda texts: np.zeros((len(texts), len(texts))), r"\(1, 1\)", 1),
+    ],
+    ids=["too_few_rows", "numbers_for_rows", "another_length_for_the_query"],
+)
+def test_a_model_that_gives_no_row_for_each_text_is_named(embed, shape, count):
+    with pytest.raises(ValueError, match=f"of the shape {shape} for {count} texts: one row each is wanted"):
+        ToolIndex(FR25, "embedding", embed=embed).search("edge")
 
 
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch):
@@ -334,6 +376,22 @@ def test_a_pattern_out_of_time_is_told_and_not_cut_short(monkeypatch):
     with pytest.raises(SearchError) as caught:
         ToolIndex([tool("t", "a" * 5_000 + "!")], "regex").search(r"(a|aa)+$")
     assert caught.value.error_code == "execution_time_exceeded"
+    assert str(caught.value) == (
+        'The pattern "(a|aa)+$" takes more than 0.05 s over these tools: write a simpler one, without a repeat inside '
+        "a repeat."
+    )
+
+
+def test_over_thousands_of_tools_a_pattern_gets_more_time(monkeypatch):
+    monkeypatch.setattr(index, "PATTERN_SECONDS", 0.05)
+    tools = [tool("a", "a" * 5_000 + "!"), *(tool(f"t{number}") for number in range(4_999))]
+    with pytest.raises(SearchError, match=r"takes more than 0\.1 s over these tools"):
+        ToolIndex(tools, "regex").search(r"(a|aa)+$")
+
+
+def test_a_pattern_that_needs_a_while_gets_it():
+    tools = [tool(f"t{number}", "ab" * 3_000) for number in range(3)] + [tool("last", "ab" * 3_000 + "c")]
+    assert names(ToolIndex(tools, "regex").search("(a|b)*c$")) == ["last"]
 
 
 def test_patterns_that_python_may_read_otherwise_later_warn_nobody():
@@ -373,9 +431,9 @@ def test_tools_come_in_any_shape(given, method):
     assert names(ToolIndex(given, method).search("weather")) == ["get_weather"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", (*METHODS, "embedding"))
 def test_no_tools_are_no_hits(method):
-    found = ToolIndex([], method)
+    found = ToolIndex([], method, embed=by_letters)
     assert found.search("edge") == [] and len(found) == 0 and repr(found) == f"ToolIndex(0 tools, method={method!r})"
 
 
@@ -447,14 +505,14 @@ def worked_out(monkeypatch):
 
 
 def test_what_was_worked_out_is_kept_under_the_hash_of_the_tools(tmp_path, worked_out):
-    first = ToolIndex(FR25, "fused", cache_dir=tmp_path / "new").search("create edge")
-    (file,) = (tmp_path / "new").iterdir()
+    first = ToolIndex(FR25, "fused", cache_dir=tmp_path / "a" / "new").search("create edge")
+    (file,) = (tmp_path / "a" / "new").iterdir()
     assert file.name.startswith("tool-index-") and file.suffix == ".npz"
-    assert ToolIndex(FR25, "fused", cache_dir=tmp_path / "new").search("create edge") == first
+    assert ToolIndex(FR25, "fused", cache_dir=tmp_path / "a" / "new").search("create edge") == first
     assert worked_out == [3]
     changed = [*FR25[:2], {**FR25[2], "description": "Sun or rain"}]
-    assert names(ToolIndex(changed, "fused", cache_dir=tmp_path / "new").search("rain")) == ["get_weather"]
-    assert worked_out == [3, 3] and len(list((tmp_path / "new").iterdir())) == 2
+    assert names(ToolIndex(changed, "fused", cache_dir=tmp_path / "a" / "new").search("rain")) == ["get_weather"]
+    assert worked_out == [3, 3] and len(list((tmp_path / "a" / "new").iterdir())) == 2
 
 
 @pytest.mark.parametrize(
@@ -479,6 +537,30 @@ def test_a_broken_file_is_made_anew(tmp_path, worked_out, spoil):
     assert worked_out == [3, 3] and [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda kept: kept.update(words_terms=np.frombuffer(b'["edg"]', np.uint8)), id="fewer_terms"),
+        pytest.param(lambda kept: kept.update(words_starts=kept["words_starts"] + 1), id="another_start"),
+        pytest.param(lambda kept: kept["words_starts"].put(0, 1), id="a_later_start"),
+        pytest.param(lambda kept: kept.update(words_starts=kept["words_starts"] // 2), id="another_end"),
+        pytest.param(lambda kept: kept.update(words_weights=kept["words_weights"][1:]), id="fewer_weights"),
+        pytest.param(lambda kept: kept.update(words_rows=kept["words_rows"] + 1), id="a_tool_too_many"),
+        pytest.param(lambda kept: kept.update(words_rows=kept["words_rows"] - 1), id="a_tool_before_the_first"),
+        pytest.param(lambda kept: kept.update(words_terms=np.frombuffer(b"[", np.uint8)), id="no_json"),
+    ],
+)
+def test_a_file_with_other_numbers_in_it_is_made_anew(tmp_path, worked_out, spoil):
+    right = ToolIndex(FR25, cache_dir=tmp_path).search("create edge")
+    (file,) = tmp_path.iterdir()
+    with np.load(file) as kept:
+        arrays = dict(kept)
+    spoil(arrays)
+    np.savez(file, **arrays)
+    assert ToolIndex(FR25, cache_dir=tmp_path).search("create edge") == right
+    assert worked_out == [3, 3]
+
+
 def test_a_file_that_fits_other_tools_is_made_anew(tmp_path, worked_out):
     """A whole file with the wrong numbers in it: the weights of more tools than there are."""
     ToolIndex(catalogue(group="tickets"), cache_dir=tmp_path).search("x")
@@ -489,6 +571,21 @@ def test_a_file_that_fits_other_tools_is_made_anew(tmp_path, worked_out):
     (file,) = tmp_path.iterdir()
     file.write_bytes(data)
     assert ToolIndex(FR25, cache_dir=tmp_path).search("create edge") == right
+
+
+@pytest.mark.parametrize("tools", [[tool("_"), tool("--")], [tool("edge")]], ids=["without_a_word", "a_single_one"])
+def test_few_tools_are_kept_too(tmp_path, worked_out, tools):
+    first, second = (ToolIndex(tools, cache_dir=tmp_path).search("edge") for _ in range(2))
+    assert first == second and worked_out == [len(tools)]
+
+
+def test_a_file_that_could_not_be_written_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(file, **arrays):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    assert names(ToolIndex(FR25, cache_dir=tmp_path).search("edge")) == ["canvas_create_edge"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_where_nothing_can_be_kept_the_search_goes_on(tmp_path):
@@ -508,9 +605,15 @@ def test_vectors_are_kept_by_the_model_that_made_them(tmp_path):
     for _ in range(2):
         ToolIndex(FR25, "embedding", embed=embed, cache_dir=tmp_path).search("edge")
     assert calls == [3, 1, 1]
+
+    def otherwise(texts):
+        return embed(texts)
+
+    ToolIndex(FR25, "embedding", embed=otherwise, cache_dir=tmp_path).search("edge")
+    assert calls == [3, 1, 1, 3, 1]
     embed.name = "another"
     ToolIndex(FR25, "embedding", embed=embed, cache_dir=tmp_path).search("edge")
-    assert calls == [3, 1, 1, 3, 1]
+    assert calls == [3, 1, 1, 3, 1, 3, 1]
 
 
 # On the lesson's catalogue.
@@ -540,4 +643,6 @@ def test_ten_thousand_tools_can_be_searched(tmp_path):
 
 
 def test_fragments_are_taken_within_words():
+    lamps = [" la", "lam", "amp", "mps", "ps ", " lam", "lamp", "amps", "mps ", " lamp", "lamps", "amps "]
+    assert fragments("lamps 鿿气") == [*lamps, "鿿气"]
     assert fragments("ab 天气图 天") == [" ab", "ab ", " ab ", " ab ", "天气", "气图", "天"]

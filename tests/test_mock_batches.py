@@ -5,7 +5,7 @@ import json
 import anthropic
 import pytest
 
-from course_kit.mock import batches
+from course_kit.mock import batches, faults
 from course_kit.mock.batches import is_batch_address
 from course_kit.mock.provider import MockProvider
 
@@ -41,6 +41,42 @@ def test_a_batch_is_created_worked_off_and_read():
     assert inner == ["One.", "Two."]
     batches.retrieve(made.id)
     assert len([exchange for exchange in provider.requests if exchange.reply]) == 2  # worked off once
+
+
+def test_an_answer_that_broke_off_is_an_error_of_the_server():
+    provider = MockProvider(lambda request: "Hello.", faults={3: faults.end_early()})
+    batches = provider.client().messages.batches
+    made = batches.create(requests=[entry("a"), entry("b")])
+    assert counts(batches.retrieve(made.id)) == {"succeeded": 1, "errored": 1}
+    (error,) = (one.result.error.error for one in batches.results(made.id) if one.result.type == "errored")
+    assert error.to_dict() == {"type": "api_error", "message": "Internal server error"}
+
+
+def test_what_is_said_of_a_batch_before_and_after():
+    batches = echo().client().messages.batches
+    made, other = (batches.create(requests=[entry(name)]) for name in "ab")
+    at_first = {
+        "id": made.id,
+        "type": "message_batch",
+        "processing_status": "in_progress",
+        "request_counts": {"processing": 1, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0},
+        "created_at": "2030-01-01T00:00:00Z",
+        "expires_at": "2030-01-02T00:00:00Z",
+        "ended_at": None,
+        "archived_at": None,
+        "cancel_initiated_at": None,
+        "results_url": None,
+    }
+    after = at_first | {
+        "processing_status": "ended",
+        "request_counts": {"processing": 0, "succeeded": 1, "errored": 0, "canceled": 0, "expired": 0},
+        "ended_at": "2030-01-01T00:01:00Z",
+        "results_url": f"https://api.anthropic.com/v1/messages/batches/{made.id}/results",
+    }
+    canceling = {"id": other.id, "processing_status": "canceling", "cancel_initiated_at": "2030-01-01T00:00:00Z"}
+    assert made.to_dict(mode="json") == at_first
+    assert batches.retrieve(made.id).to_dict(mode="json") == after
+    assert batches.cancel(other.id).to_dict(mode="json") == at_first | canceling
 
 
 def test_one_bad_request_does_not_stop_the_others():
@@ -105,6 +141,19 @@ def test_a_page_says_where_it_begins_and_ends():
         assert pages(provider, f"?limit={limit}")[1]["has_more"] is False
 
 
+def test_the_page_before_a_batch_ends_right_before_it():
+    provider = echo()
+    batches = provider.client().messages.batches
+    oldest_last = [batches.create(requests=[entry(name)]).id for name in "abcde"][::-1]
+    page = batches.list(before_id=oldest_last[3], limit=2)
+    assert ([one.id for one in page.data], page.first_id, page.last_id, page.has_more) == (
+        oldest_last[1:3], oldest_last[1], oldest_last[2], True,
+    )  # fmt: skip
+    assert [one.id for one in page] == [*oldest_last[1:3], oldest_last[0]]  # the SDK pages towards the top
+    assert batches.list(before_id=oldest_last[0]).data == []
+    assert [one.id for one in batches.list(before_id="msgbatch_unknown").data] == oldest_last
+
+
 @pytest.mark.parametrize(
     ("requests", "said"),
     [
@@ -152,6 +201,18 @@ def test_results_lie_where_the_request_was_sent(host, begins):
     headers = {"anthropic-version": "2026-10-21", "x-api-key": "k", "host": host}
     answer = provider.handle("GET", f"/v1/messages/batches/{made.id}", headers, b"")
     assert json.loads(answer.body)["results_url"] == f"{begins}/messages/batches/{made.id}/results"
+
+
+def test_results_are_lines_of_json():
+    provider = echo()
+    batches = provider.client().messages.batches
+    made = batches.create(requests=[entry("a", max_tokens=0)])
+    batches.retrieve(made.id)
+    headers = {"anthropic-version": "2026-10-21", "x-api-key": "k"}
+    answer = provider.handle("GET", f"/v1/messages/batches/{made.id}/results", headers, b"")
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/x-jsonl")
+    (line,) = answer.body.decode().splitlines(keepends=True)
+    assert line.endswith("\n") and json.loads(line)["custom_id"] == "a"
 
 
 def test_results_wait_for_the_end():

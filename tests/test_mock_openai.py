@@ -304,6 +304,7 @@ def function(**fields):
 
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+LOOKING = {**CLOSED, "properties": {"a": {"type": "string", "pattern": "^(?!b)"}}, "required": ["a"]}
 CHAT_CASES = [
     ("model-named", {"model": None}, {}, "", None),
     ("chat-argument-known", {"top_k": 3}, {"top_p": 1}, "", None),
@@ -373,6 +374,13 @@ CHAT_CASES = [
         {"tools": [function(strict=True, parameters={**CLOSED, "required": ["a"]})]},
         "tools[0].function.parameters",
         "invalid_function_parameters",
+    ),
+    (
+        "strict-without-lookaround",
+        {"tools": [function(strict=True, parameters=LOOKING)]},
+        {"tools": [function(strict=False, parameters=LOOKING)]},
+        "tools",
+        "invalid_json_schema",
     ),
     (
         "choice-of-a-known-tool",
@@ -452,6 +460,13 @@ RESPONSES_CASES = [
         "invalid_function_parameters",
     ),
     (
+        "strict-without-lookaround",
+        {"tools": [{"type": "function", "name": "add", "strict": True, "parameters": LOOKING}]},
+        {"tools": [{"type": "function", "name": "add", "strict": False, "parameters": LOOKING}]},
+        "tools",
+        "invalid_json_schema",
+    ),
+    (
         "choice-of-a-known-tool",
         {"tools": TOOLS, "tool_choice": {"type": "function", "name": "x"}},
         {},
@@ -518,6 +533,17 @@ def test_a_part_of_another_shape_is_named(broken, param, said):
     found = first_openai_violation(rules, {"model": "m", **broken})
     assert found.path == param
     assert said in found.message
+
+
+def test_a_pattern_that_looks_around_is_refused_in_words_of_its_own():
+    with pytest.raises(openai.BadRequestError) as refused:
+        chat(Mock([]), tools=[function(strict=True, parameters=LOOKING)])
+    assert refused.value.body == {
+        "message": "Invalid JSON schema: regex lookaround is not supported. Found at $.properties.a.pattern.",
+        "type": "invalid_request_error",
+        "param": "tools",
+        "code": "invalid_json_schema",
+    }
 
 
 def test_every_rule_has_a_case():

@@ -205,6 +205,39 @@ def test_moving_cache_marks_do_not_hide_that_a_conversation_goes_on() -> None:
     assert rules(provider) == ["tools-reordered"]
 
 
+@pytest.mark.parametrize(
+    ("first", "again", "answer"),
+    [
+        ({"type": "auto"}, {"type": "auto"}, in_order),
+        ({"type": "tool", "name": "get_weather"}, {"type": "any"}, in_order),
+    ],
+    ids=["nothing_forced", "another_choice"],
+)
+def test_what_is_not_forced_again(first: Any, again: Any, answer: Any) -> None:
+    assert round_trip(answer, first=body(tool_choice=first), tool_choice=again, steps=(OSLO, LIMA)).report()
+
+
+def test_a_new_question_may_be_forced_too() -> None:
+    forced = {"tool_choice": {"type": "any"}}
+    provider = MockProvider([OSLO, LIMA])
+    content = post(provider, body(**forced))["content"]
+    history = [ASK, assistant(*content), *in_order(content), assistant(TEXT)]
+    post(provider, body(*history, user(TEXT), **forced))
+    assert provider.report().findings == ()
+
+
+def test_a_request_that_ends_with_the_assistants_words_has_no_results_to_judge() -> None:
+    provider = MockProvider(["Cold."])
+    post(provider, body(ASK, assistant(TEXT), model="claude-haiku-4-5"))
+    assert provider.report().findings == ()
+
+
+def test_results_without_a_turn_that_called_are_only_refused() -> None:
+    provider = MockProvider([])
+    post(provider, body(user(RESULT)))
+    assert rules(provider) == [provider.requests[0].violation.rule]
+
+
 # Refusals, and what is repeated
 
 
@@ -306,7 +339,7 @@ def after(status: int, later: float, retry_after: float | None = 5.0) -> list[Ex
     """Two equal requests, the first of them answered with this status."""
     first, second = (
         Exchange(number, "req", "POST", "/v1/messages", {}, b"{}", at, "digest")
-        for number, at in ((1, 0.0), (2, later))
+        for number, at in ((1, 10.0), (2, 10.0 + later))
     )
     first.status, first.retry_after = status, retry_after
     return [first, second]

@@ -210,6 +210,10 @@ def test_the_same_tool_in_each_shape(shape, entry, missing):
     assert lost(there) == missing
 
 
+def test_a_definition_is_printed_with_its_fields():
+    assert '"name": "now"' in str(definition_from("mcp", {"name": "now", "inputSchema": {"type": "object"}}))
+
+
 def test_responses_is_told_that_a_tool_is_not_strict():
     """Left out, that server would try strict by itself."""
     assert definition_to("openai_responses", Definition("now")).value["strict"] is False
@@ -246,7 +250,16 @@ def test_a_harness_tool_becomes_a_definition_and_a_tool_again():
         return city
 
     definition = Definition.of(forecast)
-    assert (definition.effect, definition.idempotent, definition.timeout) == ("read", True, 3)
+    assert definition == Definition(
+        "forecast",
+        "Tell the weather.",
+        forecast.input_schema,
+        effect="read",
+        idempotent=True,
+        timeout=3,
+        strict=True,
+        input_examples=[{"city": "Oslo"}],
+    )
     again = tool(forecast.function, **definition.options())
     assert Definition.of(again) == definition
     assert again.definition() == forecast.definition()
@@ -255,10 +268,10 @@ def test_a_harness_tool_becomes_a_definition_and_a_tool_again():
 def test_gemini_types_in_capitals_are_read():
     schema = {
         "type": "OBJECT",
-        "properties": {"type": {"type": "STRING"}, "n": {"type": "ARRAY", "items": {"type": "INTEGER"}}},
+        "properties": {"type": {"type": "STRING"}, "n": {"type": "ARRAY", "items": {"anyOf": [{"type": "INTEGER"}]}}},
     }
     read = definition_from("gemini", {"name": "x", "parameters": schema}).value.input_schema
-    inside = {"type": {"type": "string"}, "n": {"type": "array", "items": {"type": "integer"}}}
+    inside = {"type": {"type": "string"}, "n": {"type": "array", "items": {"anyOf": [{"type": "integer"}]}}}
     assert read == {"type": "object", "properties": inside}
 
 
@@ -968,6 +981,32 @@ def test_the_table_shows_the_shapes_that_were_named():
     assert "| error flag | none: the text must say it | `is_error` |" in lines
     with pytest.raises(ValueError, match="'cohere' is no shape"):
         differences_table("cohere")
+
+
+def test_an_effect_that_is_none_is_said_as_by_tool():
+    with pytest.raises(ValueError) as caught:
+        Definition("delete_file", effect="irreversable")
+    assert str(caught.value) == "`effect` is 'irreversable': say 'read', 'write' or 'irreversible'."
+    with pytest.raises(ValueError) as again:
+        tool(effect="irreversable")(lambda: None)
+    assert str(again.value) == str(caught.value)
+
+
+def test_a_shape_and_a_definition_in_the_wrong_order():
+    with pytest.raises(ValueError) as caught:
+        definition_to(Definition("now"), "gemini")
+    first = repr(Definition("now"))[:40]
+    said = f"{first} is no shape: give one of anthropic, openai_chat, openai_responses, gemini, mcp."
+    assert str(caught.value) == said
+
+
+def test_a_definition_has_a_name():
+    with pytest.raises(TypeError) as caught:
+        definition_to("gemini", "now")
+    assert str(caught.value) == "'now' is no tool: give a `Tool`, a `Definition` or a dict, or use `@tool`."
+    with pytest.raises(ValueError) as caught:
+        definition_from("mcp", {"description": "The time."})
+    assert str(caught.value) == "A definition has no `name`: give it one."
 
 
 # Against the types of the SDK

@@ -331,6 +331,8 @@ def test_what_a_server_says_of_itself_is_lost_unless_trusted():
     ]
     trusted = definition_from("mcp", entry, trust_annotations=True)
     assert [*trusted.lost] == [("icons", NO_COUNTERPART), ("annotations.title", NO_COUNTERPART)]
+    elsewhere = definition_from("openai_chat", {"function": {"name": "a", "annotations": {"readOnlyHint": True}}})
+    assert (elsewhere.value, [*elsewhere.lost]) == (Definition("a"), [("annotations", NO_COUNTERPART)])
 
 
 def test_what_a_result_loses():
@@ -356,6 +358,11 @@ def test_shapes_that_are_none_are_named():
         request_to("mcp", request())
     with pytest.raises(ValueError, match=r"^There is no such conversion for 'gemini': give one of mcp\.$"):
         result_to("gemini", tool_result("t", "x"))
+
+
+def test_an_entry_without_a_function_has_no_name():
+    with pytest.raises(ValueError, match=r"^A definition has no `name`: give it one\.$"):
+        definition_from("openai_chat", {"type": "function"})
 
 
 def test_a_conversion_as_text_is_its_value_and_its_losses():

@@ -12,6 +12,7 @@ from course_kit.contract.shapes.search import (
     namespace_of,
     search_blocks_from,
     search_items_to,
+    searches,
     tools_without_search,
 )
 
@@ -110,8 +111,39 @@ def test_an_item_may_come_without_an_id(given: dict[str, str | None]) -> None:
 
 def test_an_error_loaded_nothing() -> None:
     failed = {"type": "tool_search_tool_result_error", "error_code": "unavailable", "error_message": None}
-    _, output = search_items_to(ASKED, {**result(), "content": failed}, DEFERRED)
+    block = {**result(), "content": failed}
+    assert searches([ASKED, block], {}) == {"srvtoolu_01A": block}
+    _, output = search_items_to(ASKED, block, DEFERRED)
     assert output["tools"] == []
+
+
+def test_what_is_no_longer_among_the_tools_is_not_loaded() -> None:
+    _, output = search_items_to(ASKED, result("gone", "list_orders"), DEFERRED)
+    assert output["tools"] == [{**CRM, "tools": [ORDERS]}]
+
+
+def test_a_tool_may_be_called_like_a_group() -> None:
+    namesake = function("crm", defer_loading=True)
+    _, output = search_items_to(ASKED, result("crm", "list_orders"), tools_without_search([namesake, CRM]))
+    assert output["tools"] == [namesake, {**CRM, "tools": [ORDERS]}]
+
+
+@pytest.mark.parametrize(("input", "query"), [({"pattern": "orders?"}, "orders?"), ({}, ""), ({"query": "a"}, "a")])
+def test_what_a_search_asked_is_its_query_or_its_pattern(input: dict[str, str], query: str) -> None:
+    call, _ = search_items_to({**ASKED, "input": input}, result(), DEFERRED)
+    assert call["arguments"] == {"paths": [], "query": query}
+
+
+@pytest.mark.parametrize("arguments", [None, "orders", {}, {"query": None}])
+def test_a_search_that_says_not_what_it_asked_comes_back_empty(arguments: Any) -> None:
+    call, output = search_items_to(ASKED, result(), DEFERRED)
+    del output["tools"]
+    blocks = search_blocks_from({**call, "arguments": arguments}, output, DEFERRED)
+    assert blocks == [{**ASKED, "input": {"query": ""}}, result()]
+
+
+def test_a_group_may_be_empty() -> None:
+    assert tools_without_search([{"type": "namespace", "name": "crm"}]) == ([], [], {})
 
 
 def test_tools_that_are_gone_are_not_referred_to() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from course_kit.contract import strict_transform
 from course_kit.contract.strict import (
     STRICT_RULES,
     Refusal,
@@ -25,7 +26,7 @@ from course_kit.contract.strict import (
     unsupported_regex,
     walk_schema,
 )
-from course_kit.contract.strict_transform import to_strict
+from course_kit.contract.strict_transform import StrictSchema, to_strict
 
 PROVIDERS = ["anthropic", "openai"]
 
@@ -407,11 +408,13 @@ def test_a_reference_with_something_beside_it_keeps_both():
 
 def test_definitions_are_transformed_and_unused_ones_left_out():
     bounded = {"type": "integer", "maximum": 9}
-    schema = closed(a={"$ref": "#/definitions/A"}) | {"definitions": {"A": bounded, "Unused": {"not": {}}}}
-    result = to_strict(schema)
-    assert result.schema["definitions"] == {"A": {"type": "integer", "description": "At most 9."}}
-    assert result.moved == [("#/definitions/A", "maximum", 9)]
-    assert result.problems == []
+    listed = {"type": "array", "items": {"$ref": "#/definitions/B"}}
+    schema = closed(a={"$ref": "#/definitions/A"}) | {"definitions": {"A": listed, "B": bounded, "Unused": {"not": {}}}}
+    said = {"type": "integer", "description": "At most 9."}
+    assert to_strict(schema) == StrictSchema(
+        schema | {"definitions": {"A": listed, "B": said}}, moved=[("#/definitions/B", "maximum", 9)]
+    )
+    assert to_strict(closed() | {"$defs": {"Unused": {"not": {}}}}) == StrictSchema(closed())
 
 
 @pytest.mark.parametrize("depth", [50, 1500])
@@ -425,8 +428,13 @@ def test_depth_is_no_danger(depth):
     assert [problem.rule for problem in result.problems] == ([] if depth == 50 else ["strict-limits"])
 
 
-def test_a_chain_of_references_that_doubles_at_every_step_ends_with_a_problem():
-    chain = {f"D{n}": closed(**{k: {"$ref": f"#/$defs/D{n + 1}", "title": k} for k in "ab"}) for n in range(40)}
+@pytest.mark.parametrize(
+    "twice",
+    [lambda ref: closed(a=ref | {"title": "a"}, b=ref | {"title": "b"}), lambda ref: {"allOf": [ref, ref]}],
+    ids=["properties", "allOf"],
+)
+def test_a_chain_of_references_that_doubles_at_every_step_ends_with_a_problem(twice):
+    chain = {f"D{n}": twice({"$ref": f"#/$defs/D{n + 1}"}) for n in range(40)}
     schema = closed(a={"$ref": "#/$defs/D0", "title": "a"}) | {"$defs": chain | {"D40": {"type": "string"}}}
     assert [problem.rule for problem in to_strict(schema).problems] == ["strict-limits"]
 
@@ -491,7 +499,17 @@ IN_WORDS = {
     "fields": (closed() | {"minProperties": 1, "maxProperties": 2}, "At least 1 field. At most 2 fields."),
     "examples": ({"type": "string", "examples": ["é"]}, 'Examples: ["é"].'),
     "dependent": (closed() | {"dependentRequired": {"a": ["b"]}}, 'dependentRequired: {"a": ["b"]}.'),
+    "contains": (
+        {"type": "array", "items": {"type": "null"}, "contains": {"type": "null"}, "minContains": 2},
+        'contains: {"type": "null"}. minContains: 2.',
+    ),
     "no force on this type": ({"type": "string", "minimum": 3}, None),
+    "a union with true": (
+        closed([], a={"type": "null"}) | {"anyOf": [True, {"required": ["a"]}]},
+        'anyOf: [true, {"required": ["a"]}].',
+    ),
+    "a length beside a list of values": ({"enum": ["a", "bb", 3], "minLength": 2}, "At least 2 characters."),
+    "no force on a whole number": ({"type": "integer", "maxLength": 3}, None),
     "exactly one": (
         closed([], a={"type": "null"}, b={"type": "null"}) | {"oneOf": [{"required": ["a", "b"]}, {"required": ["b"]}]},
         "Needs exactly one of: a and b; or b.",
@@ -533,9 +551,23 @@ REWRITTEN = {
         {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {"b": {"type": "null"}}, "required": ["b"]}]},
         closed(a={"type": "string"}, b={"type": "null"}),
     ),
+    "a list that may be empty": (
+        {"type": "array", "items": {"type": "null"}, "minItems": 0},
+        {"type": "array", "items": {"type": "null"}, "minItems": 0},
+    ),
+    "twice the same bound": (
+        {"type": "integer", "minimum": 1, "allOf": [{"minimum": 1}]},
+        {"type": "integer", "description": "At least 1."},
+    ),
+    "one type of several": ({"type": "string", "allOf": [{"type": ["string", "null"]}]}, {"type": "string"}),
+    "the types of both": (
+        {"type": ["boolean", "integer", "null"], "allOf": [{"type": ["null", "integer"]}]},
+        {"type": ["integer", "null"]},
+    ),
     "enum beside a type list": ({"type": ["string", "null"], "enum": ["a", None]}, {"enum": ["a", None]}),
     "enum of one type": ({"type": ["string", "null"], "enum": ["a"]}, {"type": "string", "enum": ["a"]}),
     "enum value that its type forbids": ({"type": "string", "enum": ["a", None]}, {"type": "string", "enum": ["a"]}),
+    "properties of what is no object": ({"type": "string", "properties": {"a": {"minimum": 1}}}, {"type": "string"}),
     "no force": ({"type": "string", "nullable": True, "x-order": 3, "$comment": "c"}, {"type": "string"}),
     "type is clear from the keyword": ({"maxLength": 3}, {"type": "string", "description": "At most 3 characters."}),
 }
@@ -608,6 +640,10 @@ PROBLEMS = {
     "tuple of an old draft": (
         closed(a={"type": "array", "items": [{}]}), "#", "strict-invalid",
         INVALID.format('items: [{}] is not of types "boolean", "object"'),
+    ),
+    "tuple of an old draft that says so": (
+        closed(a={"type": "array", "items": [{}]}) | {"$schema": "http://json-schema.org/draft-07/schema#"}, "#",
+        "strict-invalid", INVALID.format('items: [{}] is not of types "boolean", "object"'),
     ),
     "no regular expression": (
         closed(a={"type": "string", "pattern": "("}), "#", "strict-invalid",
@@ -691,10 +727,30 @@ def test_an_object_closed_by_its_unevaluated_properties_is_not_narrowed():
     assert (result.schema["properties"]["x"], result.narrowed) == (closed(a={"type": "null"}), [])
 
 
+def test_an_open_object_without_properties_may_stand_at_the_root_alone():
+    narrowed = [("#", "additionalProperties", "only the listed properties can be sent")]
+    assert to_strict({"type": "object"}) == StrictSchema(
+        {"type": "object", "properties": {}, "additionalProperties": False}, narrowed=narrowed
+    )
+
+
+def test_a_schema_is_rewritten_up_to_a_size(monkeypatch):
+    monkeypatch.setattr(strict_transform, "_LARGEST", 3)
+    assert to_strict(closed(a={"type": "null"}, b={"type": "null"})).problems == []
+    (problem,) = to_strict(closed(a={"type": "null"}, b={"type": "null"}, c={"type": "null"})).problems
+    assert problem == ("#", "strict-limits", "Too large or too deep. Make it smaller.")
+
+
+def test_only_what_is_listed_stays_required():
+    schema = closed(["b", "a"], a={"type": "null"})
+    assert to_strict(schema).schema == schema | {"required": ["a"]}
+
+
 def test_an_unknown_provider_is_told():
     for function in (to_strict, strict_refusals):
-        with pytest.raises(ValueError, match="anthropic"):
-            function({}, "other")
+        for schema in ({}, REFUND, nested(200)):
+            with pytest.raises(ValueError, match="anthropic"):
+                function(schema, "other")
 
 
 # --- OpenAI ------------------------------------------------------------------------------------------------------
@@ -767,9 +823,13 @@ def test_openai_each_fault_has_its_rule_and_its_keyword(name):
 
 @pytest.mark.parametrize("pattern", ["^(?=a)", "(?!a)", "(?<=a)b", "(?<!a)b"])
 def test_openai_refuses_a_pattern_that_looks_around(pattern):
-    text = "Invalid JSON schema: regex lookaround is not supported. Found at $.properties.a.items.pattern."
-    schema = closed(a={"type": "array", "items": {"type": "string", "pattern": pattern}})
-    assert strict_refusals(schema, "openai") == [Refusal("#/properties/a/items", "pattern", text, "strict-lookaround")]
+    text = "Invalid JSON schema: regex lookaround is not supported. Found at "
+    item = {"type": "string", "pattern": pattern}
+    schema = closed(a={"type": "array", "items": item}, b={"anyOf": [{"type": "null"}, item]})
+    assert strict_refusals(schema, "openai") == [
+        Refusal("#/properties/a/items", "pattern", f"{text}$.properties.a.items.pattern.", "strict-lookaround"),
+        Refusal("#/properties/b/anyOf/1", "pattern", f"{text}$.properties.b.anyOf[1].pattern.", "strict-lookaround"),
+    ]
     assert to_strict(schema, "openai").schema["properties"]["a"]["items"] == {
         "type": "string",
         "description": f"Matches {pattern}.",
@@ -825,6 +885,82 @@ def test_openai_refuses_the_whole(name):
     assert messages(nested(10), "openai") == []
 
 
+@pytest.mark.parametrize(
+    ("schema", "type"),
+    [
+        ({"const": "x"}, "string"),
+        ({"const": 1}, ["integer", "number"]),
+        ({"enum": ["a", None]}, ["null", "string"]),
+        ({"type": ["string", "null"], "enum": ["a", None]}, ["string", "null"]),
+        ({"type": ["string", "null"], "const": "a"}, "string"),
+    ],
+)
+def test_openai_what_is_listed_has_the_types_of_its_values(schema, type):
+    assert to_strict(closed(x=schema), "openai").schema["properties"]["x"] == schema | {"type": type}
+
+
+def test_openai_has_no_budget_of_unions_and_one_problem_for_a_root_that_is_no_object():
+    many = closed(**{f"p{n}": {"type": ["string", "null"]} for n in range(17)})
+    assert to_strict(many, "openai") == StrictSchema(many)
+    text = "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level. "
+    listed = {"type": "array", "items": {"type": "string"}}
+    problem = ("#", "strict-root-object", f"{text}Write it as one object.")
+    assert to_strict(listed, "openai") == StrictSchema(listed, problems=[problem])
+
+
+def test_openai_null_is_one_more_branch_of_a_union():
+    branches = [{"type": "string"}, closed(b={"type": "null"})]
+    result = to_strict(closed([], a={"anyOf": branches, "description": "d"}), "openai")
+    wanted = {"anyOf": [*branches, {"type": "null"}], "description": "d"}
+    assert (result.schema, result.problems) == (closed(a=wanted), [])
+    assert result.restore({"a": None}) == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [(True, True), (True, False), (True, {"type": "string"}), ({"type": "string"}, True)]
+)
+def test_a_property_that_is_no_object_joins_only_its_like(own, other):
+    part = {"properties": {"a": other}}
+    result = to_strict(closed(x=closed(a=own) | {"allOf": [part]}))
+    words = {} if own is other else {"description": f"allOf: {json.dumps([part])}."}
+    assert result.schema["properties"]["x"] == closed(a={} if own is True else own) | words
+
+
+@pytest.mark.parametrize(
+    ("object", "part"),
+    [
+        ({"patternProperties": {"^b": {"const": 1}}}, {"properties": {"b": {"const": 2}}}),
+        ({}, {"properties": {"b": {"const": 2}}, "unevaluatedProperties": False}),
+    ],
+    ids=["a_pattern_of_keys", "closed_by_unevaluated_properties"],
+)
+def test_parts_of_which_one_speaks_of_the_others_keys_are_not_joined(object, part):
+    whole = {"type": "object", "properties": {"a": {"const": 1}}} | object | {"allOf": [part]}
+    text = "allOf brings b into this object. Write both as one schema by hand."
+    assert to_strict(closed(x=whole)).problems == [("#/properties/x", "strict-any-of-siblings", text)]
+
+
+@pytest.mark.parametrize("object", [closed(a={"type": "string"}), closed()], ids=["one_key", "no_key"])
+def test_keys_by_a_pattern_stay_outside_a_closed_object(object):
+    part = {"patternProperties": {"^a": {"maxLength": 3}}}
+    result = to_strict(closed(x=object | {"allOf": [part]}))
+    said = object | {"description": f"allOf: {json.dumps([part])}."}
+    assert result == StrictSchema(closed(x=said), moved=[("#/properties/x", "allOf", [part])])
+
+
+def test_an_object_closed_by_its_unevaluated_properties_takes_those_of_its_parts():
+    shut = {"type": "object", "properties": {"a": {"type": "null"}}, "unevaluatedProperties": False}
+    result = to_strict(closed(x=shut | {"allOf": [{"properties": {"b": {"type": "null"}}, "required": ["a", "b"]}]}))
+    assert result == StrictSchema(closed(x=closed(a={"type": "null"}, b={"type": "null"})))
+
+
+def test_what_stands_beside_a_reference_is_joined_with_all_that_the_definition_says():
+    base = {"type": "object", "properties": {n: {"type": "null"} for n in "abc"}, "allOf": [{"required": ["b"]}]}
+    result = to_strict(closed(x={"$ref": "#/$defs/A", "allOf": [{"required": ["a"]}]}) | {"$defs": {"A": base}})
+    assert result.problems == []
+    assert result.schema["properties"]["x"] == closed(["a", "b"], **base["properties"])
+
+
 def test_two_bounds_that_cannot_be_one_leave_the_second_to_words():
     number = {"type": "integer", "minimum": 1, "allOf": [{"minimum": 5}]}
     result = to_strict(closed(a=number), "openai")
@@ -868,6 +1004,41 @@ def test_openai_nulls_are_taken_out_only_where_the_original_does_not_allow_them(
     assert jsonschema_rs.is_valid(result.schema, sent)
     own = {"own": None}
     assert result.restore(sent) == {"n": own | {"next": own | {"plain": "x"}, "list": [3, own]}}
+
+
+STRING, MAY_BE_NULL = {"type": "string"}, {"type": ["string", "null"]}
+NULLS = {
+    "a type": (STRING, False),
+    "a list of types": (MAY_BE_NULL, True),
+    "no type": (True, True),
+    "never": (False, False),
+    "const": ({"const": "x"}, False),
+    "const null": ({"const": None}, True),
+    "enum": ({"enum": ["a"]}, False),
+    "enum with null": ({"enum": ["a", None]}, True),
+    "anyOf": ({"anyOf": [STRING, {"type": "integer"}]}, False),
+    "anyOf with null": ({"anyOf": [STRING, {"type": "null"}]}, True),
+    "oneOf": ({"oneOf": [STRING, {"type": "integer"}]}, False),
+    "allOf": ({"allOf": [STRING]}, False),
+    "allOf with null": ({"allOf": [MAY_BE_NULL]}, True),
+    "a reference": ({"$ref": "#/$defs/S"}, False),
+    "a reference to null": ({"$ref": "#/$defs/N"}, True),
+    "a reference and more": ({"$ref": "#/$defs/S", "type": ["string", "null"]}, False),
+    "a circle": ({"$ref": "#/$defs/C"}, True),
+}
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_openai_a_null_that_the_original_takes_is_left_where_it_is(name):
+    property, stays = NULLS[name]
+    circle = {"anyOf": [{"$ref": "#/$defs/C"}, {"type": "null"}]}
+    schema = closed([], a=property) | {"$defs": {"S": STRING, "N": MAY_BE_NULL, "C": circle}}
+    assert jsonschema_rs.is_valid(schema, {"a": None}) is stays
+    result = to_strict(schema, "openai")
+    assert result.restore({"a": None}) == ({"a": None} if stays else {})
+    assert [problem.rule for problem in result.problems] == (
+        ["strict-empty-schema"] if property in (True, False) else []
+    )
 
 
 def test_restore_follows_the_branch_that_the_value_fits():

@@ -512,6 +512,29 @@ def test_a_turn_that_goes_back_without_its_search() -> None:
     assert reported(*steps, second=lambda content: content) == []
 
 
+def test_a_search_that_is_lost_is_told_once_and_so_is_the_next() -> None:
+    weather, edge = call("get_weather", city="Oslo"), call("canvas_create_edge", city="Oslo")
+    turns = [[search("weather"), weather, weather], [search("create edge"), edge, edge], "Done."]
+    provider, client = client_of(*turns)
+    history: list[Any] = [ASK]
+    for _ in turns:
+        content = plain(client.messages.create(**request(*history)))
+        called = [block for block in content if block["type"] == "tool_use"]
+        answers = [{"type": "tool_result", "tool_use_id": block["id"], "content": "4 C"} for block in called]
+        history += [assistant(*called), user(*answers)]
+    hidden = "the turn goes back without its search, so what that found is hidden again: "
+    assert [(found.request, found.rule, found.message) for found in provider.report().findings] == [
+        (2, "search-not-echoed", f"{hidden}`get_weather`"),
+        (3, "search-not-echoed", f"{hidden}`canvas_create_edge`"),
+    ]
+
+
+def test_a_call_where_there_are_no_tools_is_no_call_of_a_deferred_one() -> None:
+    provider = MockProvider([call("get_weather", city="Oslo")])
+    provider.client().messages.create(**{name: value for name, value in request().items() if name != "tools"})
+    assert provider.report().findings == ()
+
+
 # A model that decides to search.
 
 

@@ -125,7 +125,7 @@ def _tf_idf(entries: Sequence[Entry]) -> Table:
     weighed = []
     for terms in counted:
         weights = {term: (1 + log(number)) * rarity[term] for term, number in terms.items()}
-        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        length = sqrt(sum(weight * weight for weight in weights.values()))
         telling = ((vocabulary.get(term), weight / length * rarity[term]) for term, weight in weights.items())
         weighed.append([(column, weight) for column, weight in telling if column is not None])
     return _table(vocabulary, weighed)
@@ -176,7 +176,7 @@ def _printable(text: str) -> str:
 
 def _digest(entries: Sequence[Entry], wanted: Sequence[str], embed: Any) -> str:
     """A name for the content: the tools as they are read, what was computed, and by which model."""
-    model = None if embed is None else getattr(embed, "name", None) or getattr(embed, "__qualname__", repr(embed))
+    model = getattr(embed, "name", None) or getattr(embed, "__qualname__", repr(embed))
     content = json.dumps([VERSION, K1, B, COMMON, list(wanted), model, entries])
     return hashlib.sha256(content.encode("ascii")).hexdigest()[:32]
 

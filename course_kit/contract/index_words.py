@@ -120,7 +120,7 @@ def reason(entry: Entry, words: list[Word]) -> str:
     parts = []
     for text, field in zip(entry.texts, FIELDS, strict=True):
         terms = _terms(text)
-        said = [f"`{word.said[:_LONGEST_WORD]}`" for word in words if word.said and word.term in terms]
+        said = [f"`{word.said[:_LONGEST_WORD]}`" for word in words if word.term in terms]
         if said:
             parts.append(f"{', '.join(said[:8])} in {field}")
     return "; ".join(parts)

@@ -353,7 +353,7 @@ def _openai(node: Mapping[str, Any], path: Path, lengths: Collection[str]) -> _F
     if "array" in types and not isinstance(node.get("items"), dict):
         yield "missing-items", "items", f"{here}array schema missing items."
     if looks_around(str(node.get("pattern", ""))):
-        place = ".".join(["$", *path, "pattern"])
+        place = re.sub(r"\.(\d+)(?=\.)", r"[\1]", ".".join(["$", *path, "pattern"]))  # as quoted in a report of 2026-09
         yield "lookaround", "pattern", f"Invalid JSON schema: regex lookaround is not supported. Found at {place}."
     if str(node.get("format", "uuid")) not in FORMATS["openai"]:
         yield "format", "format", f"{here}'{node['format']}' is not a valid format."

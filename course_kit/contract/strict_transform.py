@@ -137,7 +137,8 @@ _LARGEST = 20_000  # schemas in the result and references followed
 _DEEPEST = 250  # steps from the root; the engine reads no more either, and thousands would overflow its stack
 _ANNOTATIONS = frozenset("title description default examples".split())
 _SHAPES = frozenset("type $ref enum const items anyOf oneOf allOf properties".split())
-_KNOWN = NATURAL_TYPE.keys() | _ANNOTATIONS | _SHAPES | set("$defs definitions not if then else".split())
+_OTHERS = frozenset("$defs definitions not if then else minContains maxContains".split())
+_KNOWN = NATURAL_TYPE.keys() | _ANNOTATIONS | _SHAPES | _OTHERS
 _NUMBERS = frozenset(keyword for keyword, type in NATURAL_TYPE.items() if type == "number")
 _KEPT = {
     "anthropic": frozenset("type title description $ref enum const default".split()),

@@ -83,7 +83,7 @@ class Batch:
     def shown(self, host: str) -> dict[str, Any]:
         """The object that the API answers with."""
         ended = self.status == "ended"
-        counts = Counter(result["type"] for result in self.results.values()) if ended else Counter()
+        counts = Counter(result["type"] for result in self.results.values())
         scheme = "http" if host.split(":")[0] in ("127.0.0.1", "localhost") else "https"
         return {
             "id": self.id,
@@ -176,19 +176,22 @@ class Batches:
             found = json.loads(answer.body)
         except ValueError:  # a fault broke the answer off; the real service would have tried again
             found = json.loads(error_answer(500, "Internal server error", request_id).body)
-        if answer.status == 200 and found.get("type") == "message":
+        if found.get("type") == "message":
             return {"type": "succeeded", "message": found}
         return {"type": "errored", "error": found}
 
     def _page(self, query: str, host: str, request_id: str, json_answer: Callable[[Any], Answer]) -> Answer:
-        """The batches, the most recent first."""
+        """The batches, the most recent first: a page from the top, or right after or right before a batch."""
         asked = {name: values[0] for name, values in parse_qs(query).items()}
         limit, ids = asked.get("limit", "20"), list(reversed(self.kept))
         if not (limit.isdecimal() and 1 <= int(limit) <= 1000):
             return error_answer(400, "limit: Input should be a whole number from 1 to 1000", request_id)
-        if "after_id" in asked and asked["after_id"] in ids:
+        before = asked.get("before_id") in ids
+        if before:
+            ids = ids[: ids.index(asked["before_id"])]
+        elif asked.get("after_id") in ids:
             ids = ids[ids.index(asked["after_id"]) + 1 :]
-        page = ids[: int(limit)]
+        page = ids[-int(limit) :] if before else ids[: int(limit)]
         data = [self.kept[id].shown(host) for id in page]
         ends = {"first_id": page[0] if page else None, "last_id": page[-1] if page else None}
         return json_answer({"data": data, "has_more": len(ids) > len(page), **ends})

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from course_kit.contract.rules import Found, Rule, Violation, rule, said
-from course_kit.contract.strict import strict_refusals
+from course_kit.contract.strict import Refusal, strict_refusals
 
 __all__ = ["CHAT_KEYS", "CHAT_RULES", "RESPONSES_KEYS", "RESPONSES_RULES", "first_openai_violation"]
 
@@ -211,11 +211,26 @@ def parameters_are_an_object(body: Body) -> Iterator[Found]:
 @rule("reported", "reference 5.4; texts quoted in unrelated reports", error_code="invalid_function_parameters")
 def strict_in_subset(body: Body) -> Iterator[Found]:
     """A strict schema closes every object and requires every input."""
+    for path, function, refusal in _refused(body):
+        if refusal.rule != "strict-lookaround":
+            text = f"Invalid schema for function '{function['name']}': {refusal.message}"
+            yield said(f"{path}.parameters", text)
+
+
+@rule("reported", "an error's whole body in a report, 2026-05", error_code="invalid_json_schema")
+def strict_without_lookaround(body: Body) -> Iterator[Found]:
+    """No pattern of a strict schema looks around."""
+    for _, _, refusal in _refused(body):
+        if refusal.rule == "strict-lookaround":
+            yield said("tools", refusal.message)
+
+
+def _refused(body: Body) -> Iterator[tuple[str, Mapping[str, Any], Refusal]]:
+    """Each fault of a strict function's schema, with the function's path."""
     for path, function in _functions(body):
         if function.get("strict") and isinstance(function.get("parameters"), dict):
             for refusal in strict_refusals(function["parameters"], "openai"):
-                text = f"Invalid schema for function '{function['name']}': {refusal.message}"
-                yield said(f"{path}.parameters", text)
+                yield path, function, refusal
 
 
 def _functions(body: Body) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -292,7 +307,8 @@ def responses_calls_and_outputs(body: Body) -> Iterator[Found]:
             yield said("input", f"No tool call found for function call output with call_id {item['call_id']}.")
 
 
-_BOTH = (tools_shaped, parameters_are_an_object, strict_in_subset, choice_of_a_known_tool)
+_STRICT = (strict_in_subset, strict_without_lookaround)
+_BOTH = (tools_shaped, parameters_are_an_object, *_STRICT, choice_of_a_known_tool)
 CHAT_RULES: tuple[Rule, ...] = (
     *(model_named, chat_argument_known, room_for_an_answer, chat_messages_shaped, chat_id_length),
     *(*_BOTH, parallel_only_with_tools, chat_calls_and_results),

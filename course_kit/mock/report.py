@@ -97,8 +97,7 @@ def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         if len([m for m in messages if tool_result_blocks(m)]) > 1:
             words = "the results of one turn are split over several user messages; send them in one"
             yield Finding(one.number, "results-split", words, "05")
-        kinds = [block.get("type") for block in content_blocks(turn)]
-        if "tool_result" in kinds and "text" in kinds:
+        if "text" in [block.get("type") for block in content_blocks(turn)]:
             words = "text comes with the results; the model may learn to end its turn and wait for text"
             yield Finding(one.number, "text-after-results", words, "01")
 
@@ -112,16 +111,17 @@ def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
                 if why := ended.pop(str(block.get("tool_use_id")), None):
                     words = f"a call was run although its turn ended with `{why}`: its input may be half a sentence"
                     yield Finding(one.number, "cut-turn-run", words, "01")
-        for block in tool_use_blocks(one.reply or {}):
-            if one.reply and one.reply["stop_reason"] != "tool_use":
-                ended[block["id"]] = one.reply["stop_reason"]
+        reply = one.reply or {}
+        for block in tool_use_blocks(reply):
+            if reply["stop_reason"] != "tool_use":
+                ended[block["id"]] = reply["stop_reason"]
 
 
 def echo_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     sent: dict[str, Mapping[str, Any]] = {}
     for one in exchanges:
         for block in blocks_of(one):
-            original = sent.get(str(block.get("id"))) if block.get("type") == "tool_use" else None
+            original = sent.get(str(block.get("id")))
             if original and (block.get("input"), block.get("name")) != (original["input"], original["name"]):
                 del sent[original["id"]]
                 words = f"the call {block['id']} goes back with another name or input than the model wrote"

@@ -30,7 +30,7 @@ __all__ = ["PROMPT_JUDGES"]
 def prompt_changed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     """Each request beside the one before it in the same conversation: what changed, and what that cost."""
     for before, one in _same_conversation(exchanges):
-        if not before.readings or not one.readings:
+        if not before.readings:
             continue
         kept, change = before.readings[-1].kept, change_between(before.body, one.body)
         lost = kept - one.readings[0].read
@@ -83,7 +83,8 @@ def too_short_to_keep(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         return
     one = marked[2]
     if facts := models.facts(one.body.get("model")):
-        words = f"marked for the cache, but {one.readings[-1].fresh} tokens are fewer than the {facts.cache_floor}"
+        floor = f"{facts.cache_floor} (uncertain)" if "cache_floor" in facts.uncertain else facts.cache_floor
+        words = f"marked for the cache, but {one.readings[-1].fresh} tokens are fewer than the {floor}"
         words += f" from which {facts.id} keeps a prompt: nothing is kept, and no error says so"
         yield Finding(one.number, "cache-too-short", words, "07")
 
@@ -108,14 +109,12 @@ def _same_conversation(exchanges: "Sequence[Exchange]") -> Iterator[tuple["Excha
 
 def called_unseen(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     for one in exchanges:
-        calls = tool_use_blocks(one.reply or {})
-        deferred = (
-            {tool.get("name") for tool in one.body.get("tools") or () if tool.get("defer_loading")} if calls else ()
-        )
-        if not deferred:
+        reply = one.reply or {}
+        if not tool_use_blocks(reply):
             continue
+        deferred = {tool.get("name") for tool in one.body.get("tools") or () if tool.get("defer_loading")}
         seen = loaded(one.body)
-        for block in content_blocks(one.reply or {}):
+        for block in content_blocks(reply):
             seen |= set(references(block))
             if block["type"] == "tool_use" and block["name"] in deferred - seen:
                 words = f"`{block['name']}` is deferred and was called although nothing had brought it in: a real model"
@@ -128,16 +127,17 @@ def search_not_echoed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
     searched: dict[str, tuple[str, list[str]]] = {}  # a call's id → the search of its turn, and what that found
     for one in exchanges:
         blocks = blocks_of(one)
-        results = {block.get("tool_use_id") for block in blocks if block.get("type") == "tool_search_tool_result"}
-        for id in [block.get("id") for block in blocks if block.get("type") == "tool_use"]:
-            search, names = searched.get(str(id), ("", []))
+        results = {str(block.get("tool_use_id")) for block in blocks}
+        for id in [str(block.get("id")) for block in blocks]:
+            search, names = searched.get(id, ("", []))
             if names and search not in results:
                 words = "the turn goes back without its search, so what that found is hidden again: "
                 yield Finding(one.number, "search-not-echoed", words + ", ".join(f"`{name}`" for name in names), "07")
                 searched = {call: found for call, found in searched.items() if found[0] != search}
-        for block in content_blocks(one.reply or {}):
+        reply = one.reply or {}
+        for block in content_blocks(reply):
             if names := list(references(block)):
-                searched |= {call["id"]: (block["tool_use_id"], names) for call in tool_use_blocks(one.reply or {})}
+                searched |= {call["id"]: (block["tool_use_id"], names) for call in tool_use_blocks(reply)}
 
 
 PROMPT_JUDGES: tuple[Callable[["Sequence[Exchange]"], Iterator[Finding]], ...] = (

@@ -51,7 +51,7 @@ class Converted:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        written = json.dumps(self.value, ensure_ascii=False, indent=2)
+        written = json.dumps(self.value, ensure_ascii=False, indent=2, default=vars)
         return "\n".join([written, *(f"lost: {path}: {why}" for path, why in self.lost)])
 
 

@@ -39,7 +39,7 @@ class Deferred(NamedTuple):
 
 def is_search(tool: Mapping[str, Any]) -> bool:
     """Whether an entry of `tools` in a Messages request is a search that the server runs."""
-    return str(tool.get("type") or "").startswith("tool_search_tool_")
+    return str(tool.get("type")).startswith("tool_search_tool_")
 
 
 def tools_without_search(tools: Sequence[Mapping[str, Any]]) -> Deferred:
@@ -136,7 +136,7 @@ def _loaded(result: Block, deferred: Deferred) -> list[dict[str, Any]]:
 
 def search_blocks_from(call: Mapping[str, Any], output: Mapping[str, Any], deferred: Deferred) -> list[Block]:
     """The two items of a search as the blocks of the Messages API, with references to the tools of this request."""
-    tail = str(call.get("id") or "").partition("_")[2]
+    tail = str(call.get("id")).partition("_")[2]
     if not re.fullmatch("[a-zA-Z0-9_]+", tail):  # an item may come without an id; equal ones get the same
         tail = sha256(compact([call, output]).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     id = f"srvtoolu_{tail}"
