@@ -86,3 +86,12 @@ def test_how_strict_the_provider_is(strictness, said):
 
 def test_a_reply_without_thinking_asks_for_nothing():
     assert told(assistant([CALL]), ANSWERED, sent=(CALL,)) is None
+
+
+def test_a_second_answer_to_the_same_request_is_the_one_that_counts():
+    """Ids are made from the request: after a cut turn was left out, the next reply may use the same one."""
+    memory = Memory()
+    for sent, back, said in (([A, CALL], [A, CALL], None), ([CALL], [CALL], None), ([B, CALL], [CALL], SAID)):
+        memory.keep({"content": sent})
+        violation = memory.first_violation({"messages": [user("Weather?"), assistant(back), ANSWERED]}, "default")
+        assert (violation and violation.message) == said

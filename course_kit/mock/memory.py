@@ -47,9 +47,13 @@ class Memory:
     sent: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def keep(self, reply: Mapping[str, Any]) -> None:
-        """Remember the thinking of a reply with calls."""
-        if signatures := _signatures(reply["content"]):
-            self.sent |= {call["id"]: signatures for call in tool_use_blocks(reply)}
+        """Remember the thinking of a reply with calls: of the newer one, where a request was answered twice."""
+        signatures = _signatures(reply["content"])
+        for call in tool_use_blocks(reply):
+            if signatures:
+                self.sent[call["id"]] = signatures
+            else:
+                self.sent.pop(call["id"], None)
 
     def first_violation(self, body: Mapping[str, Any], strictness: str | Mapping[str, bool]) -> Violation | None:
         """What an otherwise legal request does to the thinking sent."""
