@@ -30,6 +30,8 @@ ENDINGS = (".ipynb", ".md")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    # On a laptop the list of files leaves room for 92 letters: a longer line of code wraps instead of being cut.
+    "@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineNumbers": False, "lineWrap": True}},
 }
 
 
@@ -63,14 +65,16 @@ def lab_command(workspace: Path, *, port: int | None = None, browser: bool = Tru
     """The command that serves the workspace, on this machine only."""
     command = [sys.executable, "-m", "jupyterlab", "--ip=127.0.0.1", f"--ServerApp.root_dir={workspace}"]
     command += [f"--LabApp.default_url=/lab/tree/{first_lesson(workspace)}", "--LabApp.extension_manager=readonly"]
-    command += ["--log-level=ERROR", "--ServerApp.answer_yes=True"]
+    command += ["--log-level=ERROR", "--LabApp.log_level=ERROR", "--ServerApp.answer_yes=True"]
+    if _kernels_can_encrypt():
+        command += ["--KernelManager.transport_encryption=auto"]  # else each kernel warns of it in the terminal
     command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]
     command += [] if browser else ["--no-browser"]
     return command + (["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else [])
 
 
 def environment(workspace: Path) -> dict[str, str]:
-    """What JupyterLab and its kernels run with: this workspace, and no questions about news or updates."""
+    """What JupyterLab and its kernels run with: this workspace, and the course's own defaults."""
     configuration = workspace / ".course" / "jupyter"
     defaults = configuration / "labconfig" / "default_setting_overrides.json"
     _replace(defaults, json.dumps(SETTINGS, indent=1).encode())
@@ -182,6 +186,15 @@ def _replace(target: Path, content: bytes) -> None:
     partial = target.with_name(f"{target.name}.part")
     partial.write_bytes(content)
     partial.replace(target)
+
+
+def _kernels_can_encrypt() -> bool:
+    """Whether the messages between JupyterLab and its kernels can be encrypted on this machine."""
+    try:
+        import zmq
+    except ImportError:
+        return False
+    return bool(zmq.has("curve"))
 
 
 def _refuse_taken_port(port: int) -> None:

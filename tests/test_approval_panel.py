@@ -71,9 +71,9 @@ def without_widgets(monkeypatch):
     module._widget.cache_clear()
 
 
-def begin(store, *calls, **when):
+def begin(store, *calls, tools=(), **when):
     """A run that waits for these calls."""
-    run_id = store.begin({"messages": []}, {})
+    run_id = store.begin({"messages": [], "tools": list(tools)}, {})
     for call in calls:
         store.ask(run_id, call, **when)
     store.append(run_id, 0, AWAITING)
@@ -314,6 +314,17 @@ def test_an_edit_that_is_no_input_decides_nothing(panel, store, run_id, text, sa
     assert card(panel).edit.disabled and not card(panel).check.disabled
     card(panel).edit.click()
     assert store.decision(run_id, "toolu_a") is None
+
+
+def test_an_edit_that_does_not_fit_the_definition_decides_nothing(store):
+    schema = {"type": "object", "properties": {"amount_cents": {"type": "integer", "minimum": 1}}}
+    call = tool_use("toolu_1", "refund_order", {"amount_cents": 1999})
+    run_id = begin(store, call, tools=[{"name": "refund_order", "input_schema": schema}])
+    panel = approval_panel(store)
+    card(panel).input.value = '{"amount_cents": 0}'
+    card(panel).check.click()
+    assert "✗ Nothing was decided: `amount_cents` must be at least 1" in card(panel).said.value
+    assert card(panel).edit.disabled and store.decision(run_id, "toolu_1") is None
 
 
 def test_what_is_typed_after_the_check_does_not_run_unseen(panel, store, run_id):

@@ -180,9 +180,9 @@ def test_notes_stand_behind_the_gate():
         ]
 
     assert leaks() == leaks("notes") == leaks("scope") == leaks("notes", "scope") == []
-    assert leaks("gate") == ["own order, ordinary"]
-    assert leaks("notes", "gate") == ["own order, textbook", "own order, ordinary"]
-    assert leaks("scope", "gate") == ["own order, ordinary", "the cafe's, ordinary"]
+    assert leaks("gate") == ["own, ordinary"]
+    assert leaks("notes", "gate") == ["own, textbook", "own, ordinary"]
+    assert leaks("scope", "gate") == ["own, ordinary", "café, ordinary"]
     assert len(leaks("notes", "scope", "gate")) == 4
 
 

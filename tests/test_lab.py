@@ -293,19 +293,28 @@ def test_lab_opens_the_first_lesson_on_this_machine_only(course):
     assert not {"--port=9000", "--no-browser"} & set(lab.lab_command(course.mine))
 
 
+@pytest.mark.parametrize("able", [True, False])
+def test_kernels_encrypt_only_where_they_can(course, monkeypatch, able):
+    course.ship(lesson="1")
+    shutil.copytree(course.shipped / "notebooks", course.mine / "notebooks")
+    monkeypatch.setattr("zmq.has", lambda what: able)
+    assert ("--KernelManager.transport_encryption=auto" in lab.lab_command(course.mine)) == able
+
+
 def test_no_lesson_is_one_sentence(tmp_path):
     with pytest.raises(SetupError, match="There is no lesson in"):
         lab.first_lesson(tmp_path)
 
 
-def test_jupyterlab_is_asked_for_no_news_and_keeps_the_learners_own_settings(course, monkeypatch):
+def test_jupyterlab_gets_the_courses_defaults_and_keeps_the_learners_own_settings(course, monkeypatch):
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "learners")
     environment = lab.environment(course.mine)
     ours, learners = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
     assert environment["COURSE_WORKSPACE"] == str(course.mine)
     assert learners == "learners"
     defaults = json.loads((Path(ours) / "labconfig" / "default_setting_overrides.json").read_text(encoding="utf-8"))
-    assert defaults == {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    assert defaults["@jupyterlab/apputils-extension:notification"] == {"fetchNews": "false", "checkForUpdates": False}
+    assert defaults["@jupyterlab/notebook-extension:tracker"]["codeCellConfig"]["lineWrap"] is True
     assert environment["JUPYTER_CONFIG_DIR"] == os.environ["JUPYTER_CONFIG_DIR"]
 
 

@@ -84,8 +84,8 @@ def test_loading_and_counting(tmp_path):
         way: {"requests": 2, **dict.fromkeys(JUDGED, count)} for way, count in zip(WAYS, (1, 0, 2), strict=True)
     }
     assert loaded.table().splitlines() == [
-        "                              valid JSON  input fits the schema             right tool      every input right",
-        "with grammar                      1 of 2                 1 of 2                 1 of 2                 1 of 2",
-        "without grammar                   0 of 2                 0 of 2                 0 of 2                 0 of 2",
-        "tool named                        2 of 2                 2 of 2                 2 of 2                 2 of 2",
+        "                   valid JSON  input fits the schema  right tool  every input right",
+        "with grammar           1 of 2                 1 of 2      1 of 2             1 of 2",
+        "without grammar        0 of 2                 0 of 2      0 of 2             0 of 2",
+        "tool named             2 of 2                 2 of 2      2 of 2             2 of 2",
     ]

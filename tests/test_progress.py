@@ -94,6 +94,14 @@ def test_summary_has_a_row_per_lesson_and_counts_each_thing_once():
     ]
 
 
+def test_a_wrong_answer_begins_a_lesson_and_an_exercise_left_as_it_was_does_not():
+    progress.record_answer("01.1", ["b"], False)
+    progress.record_attempt("2.1", "not attempted")
+    progress.record_attempt("3.1", "not yet")
+    rows = progress.summary(["01.1"], ["2.1", "3.1"])
+    assert [(row.lesson, row.begun) for row in rows] == [("01", True), ("02", False), ("03", True)]
+
+
 def test_two_processes_write_at_once_and_nothing_is_lost(space):
     code = (
         "from course_kit.classroom import progress\nfor n in range(200): progress.record_answer(f'01.{n}', ['a'], True)"

@@ -2,8 +2,8 @@
 
 `approval_panel(store)` shows it; without a mouse, `.decide("toolu_01", allow())` does the same. After the last decision
 of a run, `resume(run_id)` resumes the run and its text is shown. What is decided, and that it counts once, is kept by
-`harness/store.py`; whether an edited input is legal is checked again when the run is resumed. The buttons are next
-door, in `approval_widget.py`.
+`harness/store.py`. An edited input is checked here against the definition that was sent, and again when the run is
+resumed. The buttons are next door, in `approval_widget.py`.
 """
 
 import html
@@ -16,6 +16,7 @@ from typing import Any
 from course_kit.classroom.fields import PRE
 from course_kit.classroom.shown import Shown
 from course_kit.classroom.visible import json_html, visible, visible_json
+from course_kit.contract.schema import check_tool_input
 from course_kit.errors import CourseKitError
 from course_kit.harness.decisions import Decision
 from course_kit.harness.store import Pending, RunStore
@@ -79,6 +80,12 @@ class ApprovalPanel(Shown):
         if self._resume is None:
             return self._tell(Decided(f"{sentence} This run is ready: resume it with resume_agent."))
         return self._go_on(run_id, sentence)
+
+    def problems(self, call: Pending, input: dict[str, Any]) -> str:
+        """What in an input does not fit the tool's definition, as the run sent it; empty where it fits."""
+        sent = self.store.load(call.run_id).request.get("tools", ())
+        schemas = [tool["input_schema"] for tool in sent if tool.get("name") == call.tool and "input_schema" in tool]
+        return " ".join(problem.message for schema in schemas for problem in check_tool_input(schema, input).problems)
 
     def go_on(self, run_id: str | None = None) -> Decided:
         """Resume a run whose questions are answered, such as after a restart; by default the newest."""

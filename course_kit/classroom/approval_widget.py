@@ -71,6 +71,8 @@ class Card(ipywidgets.VBox):
             value = parse_json(self.input.value)
             if not isinstance(value, dict):
                 raise CourseKitError('the input of a call is a JSON object, such as {"order_id": "ORD-20260917"}')
+            if problems := self.panel.problems(self.call, value):
+                raise CourseKitError(problems)
         except Exception as error:
             self.say(f"✗ Nothing was decided: {error_line(error)}")
             return

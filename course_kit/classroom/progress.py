@@ -64,7 +64,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class LessonProgress:
-    """One lesson's row in the summary. A quiz is done once answered right, an exercise once passed."""
+    """One lesson's row in the summary. A quiz is done once answered right, an exercise once passed.
+
+    `opened` is true as soon as anything in it was answered or tried.
+    """
 
     lesson: str
     quizzes_done: int
@@ -82,7 +85,7 @@ class LessonProgress:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of it is done, or it was opened."""
+        """Whether anything of it was tried or done, or it was opened."""
         return self.opened or self.quizzes_done + self.exercises_done > 0
 
     @property
@@ -152,6 +155,11 @@ def summary(
     questions, exercises = set(question_ids), set(exercise_ids)
     answered = {id for (id,) in _select("SELECT DISTINCT question_id FROM quiz_answers WHERE is_right")}
     passed = {id for (id,) in _select("SELECT DISTINCT exercise_id FROM exercise_attempts WHERE outcome = 'passed'")}
+    tried = _select(
+        "SELECT question_id FROM quiz_answers UNION "
+        "SELECT exercise_id FROM exercise_attempts WHERE outcome <> 'not attempted'"
+    )
+    begun = {lesson_of(id) for (id,) in tried if id in questions | exercises}  # a wrong answer is a beginning, too
     events = set(_select("SELECT DISTINCT lesson, event FROM lesson_events"))
 
     def count(ids: set[str], lesson: str) -> int:
@@ -165,7 +173,7 @@ def summary(
             quizzes_total=count(questions, lesson),
             exercises_done=count(exercises & passed, lesson),
             exercises_total=count(exercises, lesson),
-            opened=(lesson, "opened") in events,
+            opened=(lesson, "opened") in events or lesson in begun,
             finished=(lesson, "finished") in events,
         )
         for lesson in sorted(named)

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 QUIZ_FOLDER = Path(__file__).parent / "quizzes"
+# The last rule is for all printed text of a lesson: JupyterLab breaks its long lines in the middle of a word.
 STYLE = """<style>
 .course-quiz .widget-html-content { line-height: 1.5 }
 .course-quiz .widget-radio-box label, .course-quiz .widget-checkbox label, .course-quiz .widget-label-basic {
@@ -37,6 +38,7 @@ STYLE = """<style>
   display: flex; flex-direction: row-reverse; justify-content: flex-end; align-items: flex-start }
 .course-quiz .widget-radio-box input { flex: none; margin: 0 8px 0 1px }
 .course-quiz .widget-checkbox { height: auto }
+.jp-OutputArea .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere }
 </style>"""
 
 

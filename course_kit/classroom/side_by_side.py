@@ -71,6 +71,7 @@ ITEM_WITHOUT_ROLE = ("function_call", "function_call_output")
 FLAG_IN_TEXT = "is_error: true\n"
 WIDTH = 100
 SAME, OTHER = "=", "≠"
+LEFT = 'style="text-align: left; padding-right: 12px"'
 
 
 class Step(Shown):
@@ -97,24 +98,22 @@ class Step(Shown):
         return "\n".join(lines)
 
     def as_html(self) -> str:
-        head = "".join(f'<th scope="col" style="text-align: left">{TITLES[shape]}</th>' for shape in self.parts)
+        head = "".join(f'<th scope="col" {LEFT}>{TITLES[shape]}</th>' for shape in self.parts)
         rows = []
         for topic, row in self._rows():
             sign = SAME if len(set(row.values())) == 1 else OTHER
-            cells = "".join(
-                f'<td style="text-align: left"><code>{html.escape(said or "none")}</code></td>' for said in row.values()
-            )
-            rows.append(f'<tr><td>{sign}</td><th scope="row" style="text-align: left">{topic}</th>{cells}</tr>')
+            cells = "".join(f"<td {LEFT}><code>{html.escape(said or 'none')}</code></td>" for said in row.values())
+            rows.append(f'<tr><td>{sign}</td><th scope="row" {LEFT}>{topic}</th>{cells}</tr>')
         boxes = "".join(
-            f'<td style="vertical-align: top; text-align: left">{PRE}{_marked_html(shape, value)}</pre></td>'
+            f'<div style="flex: 1 1 18em; min-width: 0"><p><b>{TITLES[shape]}</b></p>'
+            f"{PRE}{_marked_html(shape, value)}</pre></div>"
             for shape, value in self.parts.items()
         )
-        last = f"<tr><td></td><td></td>{boxes}</tr>"
-        left = '<th scope="col" style="text-align: left">'
         return (
             f"<p><b>{html.escape(self.title)}</b></p><table><thead><tr>"
-            f"{left}same?</th>{left}topic</th>{head}</tr></thead>"
-            f"<tbody>{''.join(rows)}{last}</tbody></table>"
+            f'<th scope="col" {LEFT}>same?</th><th scope="col" {LEFT}>topic</th>{head}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table>"
+            f'<div style="display: flex; flex-wrap: wrap; gap: 0 12px">{boxes}</div>'
         )
 
     def _rows(self) -> Iterator[tuple[str, dict[str, str]]]:

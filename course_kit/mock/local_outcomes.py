@@ -71,10 +71,10 @@ class Recorded:
 
     def table(self) -> str:
         """The summary as text, a line for each way."""
-        rows = ["".join([f"{'':<17}", *(f"{title:>23}" for title in JUDGED.values())])]
+        rows = ["".join([f"{'':<17}", *(f"  {title}" for title in JUDGED.values())])]
         for way, counts in self.summary().items():
-            cells = [f"{counts[what]} of {counts['requests']}" for what in JUDGED]
-            rows.append("".join([f"{way.replace('_', ' '):<17}", *(f"{cell:>23}" for cell in cells)]))
+            cells = [f"{counts[what]} of {counts['requests']}".rjust(len(title) + 2) for what, title in JUDGED.items()]
+            rows.append("".join([f"{way.replace('_', ' '):<17}", *cells]))
         return "\n".join(rows)
 
 

@@ -102,8 +102,11 @@ print(provider.explain())
 #
 # A **quiz** is one click, or one line: `quiz("00.2").answer("b")` does the same in any editor. Every option comes with
 # a reason, so wrong answers are worth reading too. Answers are kept. Without a mouse: Escape leaves the cell, Tab moves
-# between fields, Space selects, Enter presses a button. After a restart of the kernel a widget no longer reacts, or says
-# `model not found`: run its cell again.
+# between fields, Space selects, Enter presses a button.
+#
+# After a restart of the kernel a widget shows broken links and no longer reacts, or says `model not found`: run its cell
+# again. Names are gone, too (`NameError`), as when you go on with a lesson another day: select the cell where you stopped
+# and choose *Run → Run All Above Selected Cell*, because later cells need what earlier ones made.
 
 # %% tags=["quiz"]
 quiz("00.2")

@@ -339,7 +339,8 @@ for field in ("order_id", "note"):
 # ```python
 # from course_kit.mock.local import LocalModel
 #
-# small = MockProvider(model=LocalModel()).client()  # LocalModel(grammar=False): without the grammar
+# # LocalModel(grammar=False): without the grammar
+# small = MockProvider(model=LocalModel()).client()
 # reply = small.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
 # print(reply.content)
 # ```

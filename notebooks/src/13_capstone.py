@@ -178,12 +178,12 @@ quiz("13.3")
 from itertools import combinations
 
 three = ("notes", "scope", "gate")
-print(f"{'gone':20}", *(f"{one['id']:21}" for one in notes()))
+print(f"{'gone':20}", *(f"{one['id']:15}" for one in notes()))
 for number in range(4):
     for gone in combinations(three, number):
         counts = run_suite(desk_agent(without=gone), among=notes(), trials=1).counts()
         row = ["-" if passed else "PAID" for tried, passed in counts.values()]
-        print(f"{', '.join(gone) or 'none':20}", *(f"{word:21}" for word in row))
+        print(f"{', '.join(gone) or 'none':20}", *(f"{word:15}" for word in row))
 
 # %% [markdown]
 # Read it by columns. The ordinary note on the own order has one guard in its way, the gate. The textbook one has two.
@@ -282,8 +282,8 @@ print(told(play(whole, case["too_late"])))
 # ### 4. A person, and a key
 #
 # ```python
-# tools = desk_tools(shop, task=job.ticket)                                  # a key for each refund (09)
-# run_agent(..., approver=job.decide)                                        # a person decides (06)
+# tools = desk_tools(shop, task=job.ticket)  # a key for each refund (09)
+# run_agent(..., approver=job.decide)  # a person decides (06)
 # ```
 #
 # `cancel_order` also gets `needs_approval=True`. Here the bank pays, but its answer is lost, as in the case that your
@@ -337,7 +337,8 @@ for name, agent in {"search": whole, "all in the prompt": desk_agent(without="se
 # ### 7. Limits
 #
 # ```python
-# run_agent(..., max_calls=12, max_iterations=8, max_retries=2, stall_after=3, budget=5_000)
+# limits = {"max_calls": 12, "max_iterations": 8, "max_retries": 2, "stall_after": 3}
+# run_agent(..., **limits, budget=5_000)
 # ```
 #
 # Calls, rounds, retries, stalls and the length of a result are all limited (08, 09). Here is a model that always wants

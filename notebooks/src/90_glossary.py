@@ -32,6 +32,7 @@
 # | compensate | 补偿 | undo with a second write what a first one did | 06 |
 # | confusion matrix | 混淆矩阵 | which tool was meant against which was called, with a row and a column for no call | 10 |
 # | constrained sampling | 受限采样 | writing token by token, with every token masked that the grammar does not allow | 03 |
+# | context window | 上下文窗口 | the most that a model can read for one reply | 08 |
 # | contract test | 契约测试 | one input to a tool, without a model: what comes back, and what changed | 10 |
 # | cursor | 游标 | says where to read on; sent back as it came | 08 |
 # | deferred tool, `defer_loading` | 延迟加载工具 | is sent but not seen by the model, until a reference brings it in | 07 |
@@ -143,17 +144,22 @@
 # %% tags=["setup"]
 from textwrap import shorten
 
+from IPython.display import Markdown
+
 from course_kit import RULES
 from course_kit.contract.examples import refusal_of
 from course_kit.mock.report import lesson_of
 
 # %%
+lines = []
 for lesson in sorted({lesson_of(rule) for rule in RULES}):
-    print(f"Lesson {lesson}\n")
+    lines.append(f"\n**Lesson {lesson}**\n")
     for id, rule in RULES.items():
         if lesson_of(id) == lesson:
             complaint = shorten(refusal_of(id), 160, placeholder=" …")
-            print(f"    {complaint}\n        {rule.says} ({rule.certainty})\n")
+            says = rule.says.replace("$ref", "`$ref`")  # a bare $ would begin a formula
+            lines.append(f"- `` {complaint} `` \\\n  {says} ({rule.certainty})")
+Markdown("\n".join(lines))
 
 # %% [markdown]
 # ## Complaints of OpenAI's interfaces
