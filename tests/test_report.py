@@ -195,6 +195,15 @@ def test_a_finding_is_told_once_though_the_history_goes_on() -> None:
     assert [(f.request, f.rule) for f in provider.report().findings] == [(2, "cut-turn-run"), (2, "echo-changed")]
 
 
+def test_a_request_that_is_answered_once_more_is_judged_by_its_last_answer() -> None:
+    """The first answer was cut and left out; the same request again gets a call with the same id."""
+    provider = MockProvider([OSLO, OSLO, "Cold."], faults={1: faults.max_tokens(1.0)})
+    first, content = (post(provider, body())["content"] for _ in range(2))
+    assert first[0]["id"] == content[0]["id"]
+    post(provider, body(ASK, assistant(*content), *in_order(content)))
+    assert provider.report().findings == ()
+
+
 def test_moving_cache_marks_do_not_hide_that_a_conversation_goes_on() -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
     first = {"role": "user", "content": [{"type": "text", "text": "Weather?", **mark}]}

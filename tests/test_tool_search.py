@@ -529,6 +529,16 @@ def test_a_search_that_is_lost_is_told_once_and_so_is_the_next() -> None:
     ]
 
 
+def test_a_request_that_is_answered_once_more_without_a_search_owes_none() -> None:
+    weather = call("get_weather", city="Oslo")
+    provider, client = client_of([search("weather"), weather], ["Well.", "So.", weather], "Done.")
+    [_, found, lost], content = (plain(client.messages.create(**request(ASK))) for _ in range(2))
+    assert found["type"] == "tool_search_tool_result" and lost["id"] == content[-1]["id"]
+    answer = {"type": "tool_result", "tool_use_id": lost["id"], "content": "4 C"}
+    client.messages.create(**request(ASK, assistant(*content), user(answer)))
+    assert "search-not-echoed" not in [one.rule for one in provider.report().findings]
+
+
 def test_a_call_where_there_are_no_tools_is_no_call_of_a_deferred_one() -> None:
     provider = MockProvider([call("get_weather", city="Oslo")])
     provider.client().messages.create(**{name: value for name, value in request().items() if name != "tools"})

@@ -113,6 +113,7 @@ def ran_a_cut_turn(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
                     yield Finding(one.number, "cut-turn-run", words, "01")
         reply = one.reply or {}
         for block in tool_use_blocks(reply):
+            ended.pop(block["id"], None)  # the same request, answered once more
             if reply["stop_reason"] != "tool_use":
                 ended[block["id"]] = reply["stop_reason"]
 

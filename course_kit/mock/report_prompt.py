@@ -135,9 +135,11 @@ def search_not_echoed(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
                 yield Finding(one.number, "search-not-echoed", words + ", ".join(f"`{name}`" for name in names), "07")
                 searched = {call: found for call, found in searched.items() if found[0] != search}
         reply = one.reply or {}
+        calls = [call["id"] for call in tool_use_blocks(reply)]
+        searched = {id: found for id, found in searched.items() if id not in calls}  # a request answered once more
         for block in content_blocks(reply):
             if names := list(references(block)):
-                searched |= {call["id"]: (block["tool_use_id"], names) for call in tool_use_blocks(reply)}
+                searched |= dict.fromkeys(calls, (block["tool_use_id"], names))
 
 
 PROMPT_JUDGES: tuple[Callable[["Sequence[Exchange]"], Iterator[Finding]], ...] = (
