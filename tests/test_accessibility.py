@@ -541,6 +541,7 @@ def use_strict_table(page):
 def use_walk(page):
     page.button("walk", "Yes").focus()
     page.press("Enter")
+    page.expect(page.button("walk", "Back")).to_be_enabled()
     page.tab_to(page.button("walk", "Back"))
     page.press("Enter")
     page.expect(page.button("walk", "Back")).to_be_disabled()
