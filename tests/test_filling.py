@@ -107,7 +107,7 @@ def test_a_pattern_with_lengths():
 def test_what_cannot_be_filled_ends_soon(schema):
     start = time.process_time()
     json.dumps(fill(schema))
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
 
 
 def test_what_is_given_is_kept():

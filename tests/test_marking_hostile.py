@@ -321,6 +321,6 @@ def test_a_notebook_that_only_burns_time_ends_in_time(tmp_path):
     grades = grade(
         tmp_path / "in", tmp_path / "out", seed=1, limits=replace(SHORT, seconds=30), say=lambda sentence: None
     )
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 150
     verdict = verdicts(grades, "Eve")["0.1"]
     assert (verdict.status, verdict.key) == ("not yet", "not reached")
