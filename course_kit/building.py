@@ -34,7 +34,8 @@ CELL_SECONDS = 120
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 # Keys, other people's endpoints and the learner's own switches; where tests find their data is none of these.
 SECRETS = re.compile(
-    r"^(ANTHROPIC|OPENAI|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$|^COURSE_(?!SHARED_DATA|SCREENSHOTS|STRANGERS|HUB_|BUNDLE)"
+    r"^(ANTHROPIC|OPENAI|GOOGLE|GEMINI)_|_(API_KEY|AUTH_TOKEN)$"
+    r"|^COURSE_(?!RUNS|SHARED_DATA|SCREENSHOTS|STRANGERS|HUB_|BUNDLE)"
 )
 _running: list["AsyncKernelManager"] = []
 UNSTABLE = {"MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS"}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -393,6 +394,16 @@ def test_no_key_and_no_switch_reaches_a_kernel(tmp_path):
         "COURSE_WORKSPACE": str(tmp_path / "workspace"),
         "OPENBLAS_NUM_THREADS": "1",
     }
+
+
+def test_what_the_tests_read_of_the_environment_reaches_them(tmp_path):
+    """A variable that is taken out is one that changes nothing: a long run would be a short one, and say nothing."""
+    here = Path(__file__).resolve().parent
+    texts = [file.read_text(encoding="utf-8") for file in [here.parent / ".ci/run", *here.glob("*.py")]]
+    asked = set(re.findall(r"^(COURSE_\w+)=", texts[0], re.MULTILINE))
+    asked |= {name for text in texts for name in re.findall(r"environ\.get\(\"(COURSE_\w+)\"", text)}
+    assert {"COURSE_RUNS", "COURSE_HUB_PROXY"} <= asked
+    assert asked - clean_environment(tmp_path, dict.fromkeys(asked, "x")).keys() == set()
 
 
 def notebook_with(source="x", tags=(), outputs=(), id="one"):
