@@ -186,6 +186,17 @@ def test_a_text_in_a_message_of_its_own_does_not_split_the_results() -> None:
     assert rules(round_trip(lambda calls: [*in_order(calls), user(TEXT)])) == ["text-after-results"]
 
 
+def test_a_text_beside_the_results_may_ask_for_the_last_word() -> None:
+    """A closing instruction: calls are forbidden, so to end the turn is what is wanted (lesson 09)."""
+    provider = MockProvider([OSLO, "Cold.", "Cold."])
+    content = post(provider, body())["content"]
+    history = [ASK, assistant(*content), user(*map(result, content), TEXT)]
+    post(provider, body(*history) | {"tool_choice": {"type": "none"}})
+    assert provider.report().findings == ()
+    post(provider, body(*history))
+    assert rules(provider) == ["text-after-results"]
+
+
 def test_a_finding_is_told_once_though_the_history_goes_on() -> None:
     provider = MockProvider([OSLO, "Cold.", "Yes."], faults={1: faults.refusal()})
     content = post(provider, body())["content"]

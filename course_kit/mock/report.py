@@ -97,7 +97,8 @@ def result_order(exchanges: "Sequence[Exchange]") -> Iterator[Finding]:
         if len([m for m in messages if tool_result_blocks(m)]) > 1:
             words = "the results of one turn are split over several user messages; send them in one"
             yield Finding(one.number, "results-split", words, "05")
-        if "text" in [block.get("type") for block in content_blocks(turn)]:
+        may_call = field_of(one, "tool_choice", {}).get("type") != "none"  # if not, it is to end its turn
+        if may_call and "text" in [block.get("type") for block in content_blocks(turn)]:
             words = "text comes with the results; the model may learn to end its turn and wait for text"
             yield Finding(one.number, "text-after-results", words, "01")
 
