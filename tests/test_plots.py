@@ -62,7 +62,7 @@ def test_messages_grow_request_by_request():
         (1, "assistant · tool_use / t", False),
         (1, "user · tool_result / x", False),
     ]
-    assert ax.get_title() == "Every request carries the whole list again"
+    assert ax.get_title() == "Every request carries the whole list again (pale: sent before)"
     assert [t.get_text() for t in ax.texts if t.get_fontweight() == "bold" and t.get_position()[1] < 0] == [
         "request 1",
         "request 2",
@@ -237,7 +237,7 @@ def test_fr29_fr30_a_real_notebook_gives_the_same_outputs_twice(tmp_path, monkey
         "Right.\n  b) you\n     yes",
     ]
     assert plain[7].startswith("Exercise 900.1: not attempted.")
-    assert plain[9] == "Exercise 900.1: not yet. `one` raised KeyError: 0 (line 2: `return {}[n]`)"
+    assert plain[9] == "Exercise 900.1: not yet. `one` raised KeyError: 0 is not among the keys (line 2: `return {}[n]`)"
     assert plain[10].startswith("Hint 1 of 1 for exercise 900.1: Add.")
     assert not any(output.output_type in ("error", "stream") for cell in first for output in cell)
 
@@ -268,7 +268,7 @@ def test_recovery_has_a_point_for_each_text_in_both_panels():
     assert figure.get_suptitle() == "What is an error text worth? (simulated)"
     assert not left.collections  # no interval: the seeds agree, chance has no part
     assert figure.description == (
-        "Calls put right and calls made, simulated, by error text. "
+        "Requests put right and calls for one request, simulated, by error text. "
         "ours: failed 0% with 3.0 calls, hint 75% with 1.8 calls. "
         "theirs: failed 0% with 3.0 calls, hint 50% with 2.0 calls."
     )
@@ -294,7 +294,7 @@ def test_damage_has_a_square_with_its_sign_for_each_attack_and_guard():
     assert len({patch.get_facecolor() for patch in ax.patches}) == 4
     assert [label.get_text() for label in ax.get_xticklabels()] == ["T1", "T2", "O1"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["no guard", "gate"]
-    assert ax.get_xlabel() == "attack\n€ paid   ! token lost   ? person asked   · nothing"
+    assert ax.get_xlabel() == "note (T: textbook, O: ordinary words)\n€ paid   ! token lost   ? person asked   · nothing"
     assert ax.description == (
         "A map of 3 attacks against 2 guards, simulated by a model that has no rule for marks. "
         "no guard: paid 1, token lost 1, nothing 1. gate: token lost 1, person asked 1, nothing 1."

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from statistics import fmean
 from typing import Any
 
 from course_kit.classroom.error_cases import DESK, REQUESTS, TEXTS, Fault, Service, Write
@@ -109,12 +110,12 @@ class Recovery:
     @property
     def share(self) -> float:
         """The share of requests put right, every one weighing the same."""
-        return sum(share for _, share, _ in self.rows) / len(self.rows)
+        return fmean(share for _, share, _ in self.rows)
 
     @property
     def calls(self) -> float:
         """Calls made for one request, on average, the first wrong one included."""
-        return sum(calls for _, _, calls in self.rows) / len(self.rows)
+        return fmean(calls for _, _, calls in self.rows)
 
     def __repr__(self) -> str:
         each = ", ".join(

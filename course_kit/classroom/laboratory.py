@@ -9,6 +9,7 @@ import html
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from course_kit.evaluation.intervals import wilson
@@ -49,7 +50,7 @@ class Accuracy:
     @property
     def share(self) -> float:
         """The share of right picks, every request weighing the same."""
-        return sum(row.share for row in self.rows) / len(self.rows)
+        return fmean(row.share for row in self.rows)
 
     @property
     def interval(self) -> tuple[float, float]:

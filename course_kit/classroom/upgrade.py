@@ -10,6 +10,7 @@ paid.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 from course_kit.catalogue import catalogue
@@ -80,7 +81,7 @@ class Layers:
     @property
     def passed(self) -> float:
         """The share of all fixtures."""
-        return sum(share for _, share, _ in self.rows) / len(self.rows)
+        return fmean(share for _, share, _ in self.rows)
 
     def __repr__(self) -> str:
         told = "   ".join(f"{layer} {share:4.0%}" for layer, share in self.shares.items())
@@ -114,7 +115,7 @@ def by_layer(release: Release, among: Iterable[Fixture] | None = None, seeds: in
     for layer in LAYERS:
         of_layer = [share for fixture, share, _ in rows if fixture.layer == layer]
         if of_layer:
-            shares[layer] = sum(of_layer) / len(of_layer)
+            shares[layer] = fmean(of_layer)
     return Layers(shares, tuple(rows))
 
 

@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log, sqrt
+from math import fsum, log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def _tf_idf(entries: Sequence[Entry]) -> Table:
     weighed = []
     for terms in counted:
         weights = {term: (1 + log(number)) * rarity[term] for term, number in terms.items()}
-        length = sqrt(sum(weight * weight for weight in weights.values()))
+        length = sqrt(fsum(weight * weight for weight in weights.values()))
         telling = ((vocabulary.get(term), weight / length * rarity[term]) for term, weight in weights.items())
         weighed.append([(column, weight) for column, weight in telling if column is not None])
     return _table(vocabulary, weighed)

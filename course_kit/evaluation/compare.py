@@ -11,6 +11,7 @@ all go the same way one time in sixteen, more than one in twenty.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
+from statistics import fmean
 
 from .cases import CaseError
 from .intervals import Interval, bootstrap, sign_test, unseen
@@ -112,7 +113,7 @@ def compare(
         raise CaseError("There are no cases to compare: run at least two.")
     better = tuple(sorted((case for case in moved if moved[case] > 0), key=lambda case: -moved[case]))
     worse = tuple(sorted((case for case in moved if moved[case] < 0), key=lambda case: moved[case]))
-    mean = [sum(found.values()) / len(found) for found in values]
+    mean = [fmean(found.values()) for found in values]
     return Comparison(
         k=k,
         before=mean[0],

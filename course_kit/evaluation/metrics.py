@@ -12,7 +12,7 @@ A good final answer may rest on a wrong call, and a wrong one on a single bad de
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from math import ceil
+from math import ceil, fsum
 from statistics import fmean
 
 from .intervals import Interval, wilson
@@ -147,7 +147,7 @@ def weighted(figures: Iterable[ToolFigures]) -> float:
     figures = list(figures)
     if not any(tool.risk for tool in figures):
         raise ValueError("There is nothing to weigh: give the figures of at least one tool with a risk above 0.")
-    return sum(tool.passed * tool.risk for tool in figures) / sum(tool.risk for tool in figures)
+    return fsum(tool.passed * tool.risk for tool in figures) / fsum(tool.risk for tool in figures)
 
 
 def percentile(values: Iterable[float], share: float) -> float:

@@ -10,7 +10,7 @@ such a mean can be trusted is next door, in `intervals.py`.
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from math import comb
+from math import comb, fsum
 from operator import index
 
 __all__ = [
@@ -28,7 +28,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     `pass_at_k(4, 2, 2)` → `0.8333…`: five of the six pairs have a pass.
     """
     n, c, k = checked(n, c, k)
-    return 1 - comb(n - c, k) / comb(n, k)
+    return (comb(n, k) - comb(n - c, k)) / comb(n, k)  # whole numbers until the end: 0.01 is 0.01
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
@@ -53,7 +53,7 @@ def expected_value(estimator: Estimator, n: int, rate: float, k: int) -> float:
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate is {rate}: a chance lies between 0 and 1.")
-    return sum(comb(n, c) * rate**c * (1 - rate) ** (n - c) * estimator(n, c, k) for c in range(n + 1))
+    return fsum(comb(n, c) * rate**c * (1 - rate) ** (n - c) * estimator(n, c, k) for c in range(n + 1))
 
 
 def over_tasks(counts: Counts, k: int, estimator: Estimator = pass_hat_k) -> float:

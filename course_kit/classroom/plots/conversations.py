@@ -54,7 +54,8 @@ def plot_messages(growth: Mapping[str, Any], ax: "Axes | None" = None) -> "Axes"
         told.append(f"{label}: {len(kinds)} ({', '.join(kinds)})")
         before, lowest = messages, max(lowest, y)
         ax.text(column, -0.25, label, ha="center", va="bottom", fontweight="bold")
-    ax.set(title="Every request carries the whole list again", xlim=(-0.5, len(listed) - 0.3), ylim=(lowest, -0.7))
+    title = "Every request carries the whole list again (pale: sent before)"
+    ax.set(title=title, xlim=(-0.5, len(listed) - 0.3), ylim=(lowest, -0.7))
     ax.axis("off")
     ax.description = (
         "The messages list in each request, block by block; what was sent before is paler, and a line with the id ties "

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from course_kit.classroom.plots.drawing import LINES, ON_BAR, new_axes, square_at
@@ -141,7 +142,7 @@ def plot_endings(endings: Mapping[str, Mapping[str, int]], ax: "Axes | None" = N
         told.append(f"{label}: {', '.join(f'{kind} {counts.get(kind, 0) / total:.0%}' for kind in kinds)}")
     ax.set_yticks(range(len(endings)), list(endings))
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1), xlabel="share of requests (simulated)", title="How requests without a number ended")
+    ax.set(xlim=(0, 1), xlabel="share of requests (simulated)", title="How requests without an order number ended")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     ax.description = f"Bars of how requests ended. {'. '.join(told)}."
@@ -158,12 +159,10 @@ def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], title: str = "",
     told = []
     for row, (label, table) in enumerate(trials.items()):
         rates = [sum(request) / len(request) for request in table]
-        mean = sum(rates) / len(rates)
+        mean = fmean(rates)
         seeds = nine_in_ten([sum(seed) / len(seed) for seed in zip(*table, strict=True)])
         draw = random.Random(0)
-        requests = nine_in_ten(
-            [sum(again) / len(again) for again in (draw.choices(rates, k=len(rates)) for _ in range(1000))]
-        )
+        requests = nine_in_ten([fmean(draw.choices(rates, k=len(rates))) for _ in range(1000)])
         colour, marker = LINES[row % len(LINES)]
         ax.hlines(row + 0.12, *requests, color=colour, linewidth=1.5, linestyle="--")
         ax.hlines(row - 0.12, *seeds, color=colour, linewidth=5, alpha=0.6)
@@ -177,7 +176,7 @@ def plot_trials(trials: Mapping[str, Sequence[Sequence[bool]]], title: str = "",
     ax.set(
         xlim=(-0.03, 1.03),
         ylim=(len(trials) - 0.4, -0.6),
-        xlabel="share of trials, simulated (thick: over seeds, dashed: over requests)",
+        xlabel="share of trials, simulated (nine in ten: thick over seeds, dashed over requests)",
         title=title or "How often did it happen?",
     )
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")

@@ -49,7 +49,7 @@ def plot_recovery(measured: Mapping[str, Mapping[str, Any]]) -> "Figure":
         each = ", ".join(f"{text} {one.share:.0%} with {one.calls:.1f} calls" for text, one in found.items())
         told.append(f"{voice}: {each}")
     left.set_yticks(range(len(texts)), texts)
-    left.set(xlim=(-0.04, 1.04), ylim=(len(texts) - 0.5, -0.5), xlabel="calls corrected (simulated)")
+    left.set(xlim=(-0.04, 1.04), ylim=(len(texts) - 0.5, -0.5), xlabel="requests put right (simulated)")
     left.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     right.set(xlim=(0, None), xlabel="calls for one request (simulated)")
     for ax in (left, right):
@@ -58,7 +58,7 @@ def plot_recovery(measured: Mapping[str, Mapping[str, Any]]) -> "Figure":
     if len(measured) > 1:
         figure.legend(loc="lower center", ncols=len(measured), frameon=False)
     figure.tight_layout(rect=(0, 0.09 if len(measured) > 1 else 0, 1, 1))
-    figure.description = f"Calls put right and calls made, simulated, by error text. {'. '.join(told)}."
+    figure.description = f"Requests put right and calls for one request, simulated, by error text. {'. '.join(told)}."
     return figure
 
 
@@ -165,7 +165,7 @@ def plot_damage(damage: Mapping[str, Mapping[str, str]], ax: "Axes | None" = Non
     title = "What each note led to (simulated: this model has no rule for marks)"
     ax.set(xlim=(-0.5, len(attacks) - 0.5), ylim=(len(damage) - 0.5, -0.5), title=title)
     key = "   ".join(f"{sign} {came}" for came, (_, sign) in DAMAGE.items())
-    ax.set_xlabel(f"attack\n{key}", labelpad=6)
+    ax.set_xlabel(f"note (T: textbook, O: ordinary words)\n{key}", labelpad=6)
     tried = f"{len(attacks)} attacks against {len(damage)} guards"
     ax.description = f"A map of {tried}, simulated by a model that has no rule for marks. {'. '.join(told)}."
     return ax

@@ -1,6 +1,8 @@
 """Trials and comparisons: pass@k and pass^k, confusion, figures by tool, golden traces, releases."""
 
 from collections.abc import Mapping, Sequence
+from math import fsum
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from course_kit.classroom.plots.drawing import LINES, ON_BAR, new_axes, square_at
@@ -148,8 +150,8 @@ def plot_by_tool(figures: Sequence[Any], title: str = "", ax: "Axes | None" = No
         colour, hatch = ("#E69F00", "//") if risky else ("#56B4E9", "")
         ax.barh(row, one.passed, 0.7, color=colour, hatch=hatch, edgecolor="white")
         ax.text(0.02, row, f"{one.passed:.0%} of {one.trials} trials, risk {one.risk:g}", va="center", bbox=ON_BAR)
-    plain = sum(one.passed * one.trials for one in figures) / sum(one.trials for one in figures)
-    alike, by_risk = sum(one.passed for one in figures) / len(figures), weighted(figures)
+    plain = fsum(one.passed * one.trials for one in figures) / sum(one.trials for one in figures)
+    alike, by_risk = fmean(one.passed for one in figures), weighted(figures)
     ax.axvline(plain, color="black", label=f"every trial alike: {plain:.0%}")
     ax.axvline(alike, color="#0072B2", linestyle=":", linewidth=2, label=f"every tool alike: {alike:.0%}")
     ax.axvline(by_risk, color="#D55E00", linestyle="--", linewidth=2, label=f"tools by risk: {by_risk:.0%}")
