@@ -1,7 +1,7 @@
 """What the questions of a file must hold: fair, whole, and with no key to be seen from their form."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from course_kit.classroom.quiz import Question
@@ -34,9 +34,10 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
         found += [f"{question.id}: option {option.id} has no reason" for option in options if not option.why.strip()]
     singles = [question for question in read if question.kind == "single" and len(question.right_ids) == 1]
     if len(singles) >= 4:
-        longest = [question.id for question in singles if _right_is_longest(question)]
-        if len(longest) > 0.5 * len(singles):
-            found.append(f"the right option is the longest too often: {', '.join(longest)}")
+        for name, pick in {"longest": max, "shortest": min}.items():
+            alone = [question.id for question in singles if _right_is_alone(question, pick)]
+            if len(alone) > 0.5 * len(singles):
+                found.append(f"the right option is the {name} too often: {', '.join(alone)}")
         places = [[option.right for option in question.options].index(True) for question in singles]
         if len(set(places)) == 1:
             found.append("the right option always stands in the same place")
@@ -45,12 +46,11 @@ def lint_quizzes(questions: Iterable[Question | Mapping[str, Any]]) -> list[str]
     return found
 
 
-def _right_is_longest(question: Question) -> bool:
-    lengths = {
-        option.right: max(len(o.text) for o in question.options if o.right == option.right)
-        for option in question.options
-    }
-    return lengths[True] > lengths.get(False, 0)
+def _right_is_alone(question: Question, pick: Callable[..., int]) -> bool:
+    """Whether the right option has this length (`pick` is `max` or `min`), and no wrong one has it too."""
+    lengths = {option.id: len(option.text) for option in question.options}
+    [right] = question.right_ids
+    return [id for id, length in lengths.items() if length == pick(lengths.values())] == [right]
 
 
 def _stands_out(question: Question) -> bool:

@@ -90,7 +90,8 @@ def drive(loop: Loop, ask: Ask, tools: Tools, approver: Approver | None, max_par
                 loop.feed(ask(step.request))
                 continue
             turn = Turn(step, tools)
-            for question in turn.questions:  # every decision of the turn comes before any of its calls
+            # every decision of the turn comes before any of its calls
+            for question in turn.questions:
                 loop.feed(decision_event(question, verdict(approver, question)))
             for event in turn.run(max_parallel, loop.run_id):
                 loop.feed(event)

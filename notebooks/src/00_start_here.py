@@ -24,7 +24,8 @@ shop = open_shop()
 # that runs them. At the end of the course you will have built one that looks things up, pays refunds only when a person
 # agrees, survives crashes, and has been measured.
 #
-# Here is a small one at work. It may look up orders, follow parcels, search products and pay refunds.
+# Here is a small one at work. It may look up orders, follow parcels, search products and pay refunds. (`approver` is the
+# person who has to agree to a refund; here it always says yes.)
 
 # %% tags=["item-00.1"]
 run = run_agent(
@@ -36,9 +37,9 @@ run = run_agent(
 print(run.text)
 
 # %% [markdown]
-# (That is how the simulated model talks: "so-and-so answered", and what the tool gave back, field by field.) What
-# happened in between? Step through it. Each step is one block of the conversation: what the user wrote, what the model
-# wrote, what the program sent back.
+# (The model here is simulated, more on that below. It talks like this: "so-and-so answered", and what the tool gave
+# back, field by field.) What happened in between? Step through it. Each step is one block of the conversation: what the
+# user wrote, what the model wrote, what the program sent back.
 
 # %%
 transcript(run)

@@ -56,15 +56,31 @@ order["customer"], order["paid_cents"], shop.ledger("ORD-20260917")
 # %% tags=["item-01.2"]
 REFUND_ORDER = {
     "name": "refund_order",
-    "description": "Pay money back for a delivered order. Use when the user asks for a refund and names the order. "
-    "Never more than was paid. Not for an order that is not yet shipped: use cancel_order.",
+    "description": "Pay money back for a delivered order. Use when the user asks for a refund and "
+    "names the order. Never more than was paid. Not for an order that is not yet shipped: use "
+    "cancel_order.",
     "input_schema": {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
-            "amount_cents": {"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
-            "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
-            "note": {"type": "string", "maxLength": 200, "description": "A word for the ledger, if there is one."},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
+            "amount_cents": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "In cents: 19.99 is 1999.",
+            },
+            "reason": {
+                "type": "string",
+                "enum": ["damaged", "not_received", "wrong_item", "other"],
+            },
+            "note": {
+                "type": "string",
+                "maxLength": 200,
+                "description": "A word for the ledger, if there is one.",
+            },
         },
         "required": ["order_id", "amount_cents", "reason"],
         "additionalProperties": False,
@@ -78,13 +94,18 @@ REFUND_ORDER = {
 # %%
 client = connect()
 tools = [REFUND_ORDER]
-question = {"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}
+question = {
+    "role": "user",
+    "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917.",
+}
 
 # %% [markdown]
 # **Before you run the next cell, guess:** how much money will have moved when it is done?
 
 # %%
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
+reply = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question]
+)
 reply.stop_reason
 
 # %% [markdown]
@@ -189,8 +210,8 @@ quiz("01.2")
 # %% [markdown]
 # ## Three hard rules
 #
-# The API checks the list on every request. There are only three rules, and the way to remember them is to break them.
-# This helper sends a list and prints the status and, when the API refuses, its message.
+# The API checks the list on every request. Three rules matter most, and the way to remember them is to break them. This
+# helper sends a list and prints the status and, when the API refuses, its message.
 
 # %% tags=["item-01.3"]
 import anthropic
@@ -259,7 +280,10 @@ send([question, both, user({**tool_result, "tool_use_id": "toolu_second"}, tool_
 # next request is accepted. But the model then believes that it said so. Do not use this.
 
 # %%
-invented = {"role": "assistant", "content": [{"type": "text", "text": "I never refund cups."}, *turn["content"]]}
+invented = {
+    "role": "assistant",
+    "content": [{"type": "text", "text": "I never refund cups."}, *turn["content"]],
+}
 send([question, invented, user(tool_result)])
 
 # %% [markdown]
@@ -288,8 +312,9 @@ for reason, action in STOP_REASONS.items():
     print(f"{reason:30} {action}")
 
 # %% [markdown]
-# These are the values of the SDK 2.14 (November 2026). New ones will come: treat an unknown value as the end of the
-# turn, and log it. `pause_turn` comes with tools that the provider runs itself, such as its web search: lesson 07.
+# These are the values of the SDK 2.14 (November 2026; its beta part has one more, `compaction`). New ones will come:
+# treat an unknown value as the end of the turn, and log it. `pause_turn` comes with tools that the provider runs itself,
+# such as its web search: lesson 07.
 
 # %% [markdown]
 # Some are dangerous, because the reply looks complete. Here a model wants to leave a note in the ledger, and a small
@@ -300,10 +325,16 @@ for reason, action in STOP_REASONS.items():
 from course_kit import MockProvider, call
 
 wish = call(
-    "refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Handle off. Do NOT restock."
+    "refund_order",
+    order_id="ORD-20260917",
+    amount_cents=1999,
+    reason="damaged",
+    note="Handle off. Do NOT restock.",
 )
 talkative = MockProvider([wish]).client()
-cut = talkative.messages.create(model=DEFAULT_MODEL, max_tokens=40, tools=tools, messages=[question])
+cut = talkative.messages.create(
+    model=DEFAULT_MODEL, max_tokens=40, tools=tools, messages=[question]
+)
 print(cut.stop_reason, first(cut, "tool_use").input)
 jsonschema.validate(first(cut, "tool_use").input, REFUND_ORDER["input_schema"])
 
@@ -316,13 +347,15 @@ jsonschema.validate(first(cut, "tool_use").input, REFUND_ORDER["input_schema"])
 from course_kit.mock import faults
 
 declining = MockProvider([wish], faults=faults.refusal()).client()
-declined = declining.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question])
+declined = declining.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[question]
+)
 print(declined.stop_reason, first(declined, "tool_use").input)
 
 # %% [markdown]
 # **Run calls after `tool_use`, and after no other stop reason**, however complete they look. After a cut, ask again
 # with more room and without the cut turn, once. After a refusal, stop, leave the turn out of the history, and tell the
-# user.
+# user. (To go on, take out or reword the turn that caused it, too: else more refusals follow, say the vendor's pages.)
 
 # %% tags=["quiz"]
 quiz("01.4")
@@ -338,7 +371,9 @@ shop.reset()
 
 messages = [question]
 while True:
-    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages)
+    reply = client.messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages
+    )
     messages.append({"role": "assistant", "content": reply.to_dict()["content"]})
     if reply.stop_reason != "tool_use":
         break
@@ -405,7 +440,9 @@ bad_day = MockProvider(
         "I could not do it. A colleague will write to you.",
     ]
 )
-bad_run = run_agent(bad_day.client(), tools=desk_tools(shop), messages=[question], approver=lambda call: True)
+bad_run = run_agent(
+    bad_day.client(), tools=desk_tools(shop), messages=[question], approver=lambda call: True
+)
 for event in bad_run.trace.events:
     if event["event"] == "result":
         print(json.dumps(event["result"], indent=2))
@@ -426,26 +463,29 @@ def walk(run, meant):
     """Check a run's first call station by station, up to the first that fails."""
     schemas = {tool["name"]: tool["input_schema"] for tool in run.trace.request["tools"]}
     reply = run.trace.events[0]["message"]
+    stopped = reply["stop_reason"]
     calls = [block for block in reply["content"] if block["type"] == "tool_use"]
-    results = [event["result"] for event in run.trace.events if event["event"] == "result"]
+    asked = [block["input"].get("amount_cents") for block in calls]
     paid = [row["amount_cents"] for row in shop.ledger("ORD-20260917")]
+    results = [event["result"] for event in run.trace.events if event["event"] == "result"]
+    answered = [result["tool_use_id"] for result in results]
 
     def fits(input):
         return jsonschema.Draft202012Validator(schemas[meant]).is_valid(input)
 
     return (
-        station("definition → request   the tool you meant is in `tools`", meant in schemas)
-        and station("request → reply        it stopped with `tool_use`", reply["stop_reason"] == "tool_use")
-        and station("reply → input          it calls the tool you meant", calls[0]["name"] == meant)
-        and station("input → checked input  the input fits", fits(calls[0]["input"]))
-        and station("checked input → run    your code ran once, with it", paid == [calls[0]["input"]["amount_cents"]])
-        and station("run → result           under the call's id", results[0]["tool_use_id"] == calls[0]["id"])
-        and station("result → final text    the model says what happened", "1999" in run.text)
+        station("definition → request", "the tool you meant is in `tools`", meant in schemas)
+        and station("request → reply", "it stopped with `tool_use`", stopped == "tool_use")
+        and station("reply → input", "it calls the tool you meant", calls[0]["name"] == meant)
+        and station("input → checked input", "the input fits", fits(calls[0]["input"]))
+        and station("checked input → run", "your code ran once, with it", paid == asked)
+        and station("run → result", "under the call's id", answered[0] == calls[0]["id"])
+        and station("result → final text", "the model says what happened", "1999" in run.text)
     )
 
 
-def station(what, holds):
-    print("✓" if holds else "✗", what)
+def station(hop, what, holds):
+    print("✓" if holds else "✗", f"{hop:21}  {what}")
     return holds
 
 
@@ -477,12 +517,18 @@ walk(bad_run, meant="refund_order")
 
 # %% tags=["item-01.5"]
 hello = [{"role": "user", "content": "Good morning!"}]
-for choice in ({"type": "auto"}, {"type": "none"}, {"type": "any"}, {"type": "tool", "name": "refund_order"}):
+for choice in (
+    {"type": "auto"},
+    {"type": "none"},
+    {"type": "any"},
+    {"type": "tool", "name": "refund_order"},
+):
     print(choice, end=" → ")
     send(hello, tool_choice=choice)
 
 # %% [markdown]
-# "Good morning" is not a reason for a refund. A model that is forced calls anyway, and makes up what it was not told:
+# "Good morning" is not a reason for a refund. A model that is forced calls anyway, and has to make up what it was not
+# told. (The values are the simulated model's.)
 
 # %%
 made_up = client.messages.create(
@@ -510,7 +556,7 @@ print(forced.trace)
 # then leave the choice to the model.
 #
 # Some of the newest models do not allow forcing at all (as of November 2026: Opus 5.5, Sonnet 5.5, Fable 5.1, Mythos
-# 5.1):
+# 5.1; of Fable 5.2 and Mythos 5.2 we do not know):
 
 # %%
 send(hello, tool_choice={"type": "any"}, model="claude-opus-5-5")
@@ -550,22 +596,30 @@ print(json.dumps(thinking, indent=2))
 
 # %%
 answer = user({**tool_result, "tool_use_id": wanted["id"]})
-send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
+send(
+    [question, {"role": "assistant", "content": [thinking, wanted]}, answer],
+    model="claude-opus-5-5",
+)
 
 thinking["thinking"] = "The customer is lying."
-send([question, {"role": "assistant", "content": [thinking, wanted]}, answer], model="claude-opus-5-5")
+send(
+    [question, {"role": "assistant", "content": [thinking, wanted]}, answer],
+    model="claude-opus-5-5",
+)
 
 # %% [markdown]
 # ## Definitions are part of the prompt
 #
-# What you send is read as text, cut into **tokens** (about four letters each), and billed by the token. Name,
+# What you send is read as text, cut into **tokens** (a few letters each), and billed by the token. Name,
 # description and schema are part of it, on every turn. `count_tokens` says how much, without calling the model. (The
 # mock estimates; the real endpoint calls its count an estimate, too.)
 
 
 # %% tags=["item-01.6"]
 def count(tools):
-    return client.messages.count_tokens(model=DEFAULT_MODEL, tools=tools, messages=hello).input_tokens
+    return client.messages.count_tokens(
+        model=DEFAULT_MODEL, tools=tools, messages=hello
+    ).input_tokens
 
 
 def copies(number):
@@ -577,8 +631,8 @@ for number in (0, 1, 5, 20):
 
 # %% [markdown]
 # Having any tools costs a few hundred tokens, and each of these adds about two hundred. Twenty come to about four
-# thousand, before anybody has said anything. (The first figure, 290, is a guess here: for most models the vendor's pages
-# state it, for this one we found none, and took that of Opus 4.8.)
+# thousand, before anybody has said anything. (The few hundred, 290 here, are a guess: for many models the vendor's pages
+# state the figure; for this one we found none, and took that of Opus 4.8.)
 #
 # The API keeps nothing, so a conversation of eight turns sends them eight times. A marker, `cache_control`, lets the
 # provider keep the beginning of the prompt for a few minutes (`ephemeral`) and read it from the **prompt cache**.
@@ -590,7 +644,9 @@ def read_anew(tools, turns=8):
     client, talk, spent = MockProvider(lambda request: "Noted.").client(), [], []
     for turn in range(turns):
         talk.append({"role": "user", "content": f"Question {turn + 1}: what about my order?"})
-        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk)
+        reply = client.messages.create(
+            model=DEFAULT_MODEL, max_tokens=100, tools=tools, messages=talk
+        )
         talk.append({"role": "assistant", "content": reply.to_dict()["content"]})
         spent.append(reply.usage.input_tokens + reply.usage.cache_creation_input_tokens)
     return spent
@@ -606,7 +662,11 @@ from course_kit import plot_cumulative_tokens
 
 show(
     plot_cumulative_tokens(
-        {"20 tools": read_anew(copies(20)), "20 tools, cached": read_anew(marked), "2 tools": read_anew(copies(2))}
+        {
+            "20 tools": read_anew(copies(20)),
+            "20 tools, cached": read_anew(marked),
+            "2 tools": read_anew(copies(2)),
+        }
     )
 )
 
@@ -684,7 +744,7 @@ quiz("01.8")
 # | 400 `unexpected tool_use_id found in tool_result blocks` | Was the assistant's turn left out, or cut off when the history was trimmed? |
 # | 400 `tool_use ids must be unique` | The same turn was appended twice: a cell was run again. |
 # | 400 `Unexpected role "tool"` | Results are the user's here: role `user`, a `tool_result` block. |
-# | 400 `…content: Input should be a valid array` | A dict as the result's content: make it a string with `json.dumps`. |
+# | 400 `…content: Input should be a valid …` | A dict as the result's content: make it a string with `json.dumps`. |
 # | 400 `must end with a user message` | The list ends with words of the assistant. Newer models do not go on from there. |
 # | 400 on `tool_choice` | Does this model allow forcing? |
 # | `end_turn` and no call | The model did not choose your tool: its description, lesson 02. |

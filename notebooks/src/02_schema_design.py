@@ -61,9 +61,13 @@ SEARCH_DATA = {
 # %%
 def ask(said, tools, **more):
     message = {"role": "user", "content": said}
-    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[message], **more)
+    reply = client.messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=[message], **more
+    )
     for block in reply.content:
-        print(f"{block.name}({json.dumps(block.input)})" if block.type == "tool_use" else block.text)
+        print(
+            f"{block.name}({json.dumps(block.input)})" if block.type == "tool_use" else block.text
+        )
 
 
 # %% [markdown]
@@ -90,7 +94,8 @@ ask("Which orders are packed but not shipped yet?", [{**SEARCH_DATA, "name": "se
 
 # %% [markdown]
 # The vendor says: tool definitions "should be given just as much prompt engineering attention as your overall prompts"
-# (Anthropic, *Building effective agents*, December 2024, appendix 2).
+# (Anthropic, *Building effective agents*, December 2024, appendix 2). It calls them the agent-computer interface, and
+# asks for as much care as an interface for people gets.
 
 # %% tags=["quiz"]
 quiz("02.1")
@@ -105,7 +110,9 @@ quiz("02.1")
 # %%
 def why(said, *tools):
     """What the simulated model did with a sentence, and its reasons."""
-    print(Simulated().explain({"messages": [{"role": "user", "content": said}], "tools": list(tools)}))
+    print(
+        Simulated().explain({"messages": [{"role": "user", "content": said}], "tools": list(tools)})
+    )
 
 
 # %% [markdown]
@@ -165,7 +172,8 @@ from course_kit.mock.simulated import PROFILES
 
 def settings_of(profile):
     settings = PROFILES[profile]
-    print(f"{profile}: threshold {settings.threshold}, noise {settings.noise}, invents {settings.invents}")
+    print(f"{profile}: threshold {settings.threshold}", end=", ")
+    print(f"noise {settings.noise}, invents {settings.invents}")
 
 
 settings_of("steady")
@@ -182,7 +190,10 @@ print(KIN.strip())
 # *Shipment* is on the list. *Consignment* is not, so your description must contain it:
 
 # %%
-CONSIGNMENTS = {**TRACK_PARCEL, "description": "Say where a parcel or consignment is and what happened to it."}
+CONSIGNMENTS = {
+    **TRACK_PARCEL,
+    "description": "Say where a parcel or consignment is and what happened to it.",
+}
 
 ask("Where is the shipment of ORD-20260917?", [TRACK_PARCEL])
 ask("Where is the consignment of ORD-20260917?", [TRACK_PARCEL])
@@ -283,7 +294,9 @@ SEARCH_PRODUCTS = {
     "description": "Find goods that the shop sells, with their price and stock.",
     "input_schema": {
         "type": "object",
-        "properties": {"query": {"type": "string", "description": "One to three words, such as coffee cup."}},
+        "properties": {
+            "query": {"type": "string", "description": "One to three words, such as coffee cup."}
+        },
         "required": ["query"],
         "additionalProperties": False,
     },
@@ -325,7 +338,9 @@ def worded(name, *sentences):
 FIRST = "Find orders by customer or by status."
 PRAISE = "It is fast, powerful and always up to date."
 USE = "Use it when the user asks what somebody ordered or bought, or does not know the order's number."
-NOT = "Not for where a parcel is (use track_parcel), not for goods and prices (use search_products)."
+NOT = (
+    "Not for where a parcel is (use track_parcel), not for goods and prices (use search_products)."
+)
 
 # %% [markdown]
 # And the other inputs, instead of `query`:
@@ -335,7 +350,10 @@ STATUS = {"type": "string", "enum": ["paid", "packed", "shipped", "delivered", "
 CUSTOMER = {"type": "string", "description": "A customer's name, such as Ada Lovelace."}
 BY_FIELD = {
     "type": "object",
-    "properties": {"customer": CUSTOMER, "status": {**STATUS, "description": "Only orders in this state."}},
+    "properties": {
+        "customer": CUSTOMER,
+        "status": {**STATUS, "description": "Only orders in this state."},
+    },
     "additionalProperties": False,
 }
 
@@ -363,7 +381,9 @@ show(plot_accuracy({"the ten": measured}, title="What is each change worth by it
 # But a **boundary** that does nothing? Look at one of the sentences it was written for:
 
 # %%
-why("Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_PRODUCTS, alone["+ boundary"])
+why(
+    "Where is the parcel of order ORD-20260917?", TRACK_PARCEL, SEARCH_PRODUCTS, alone["+ boundary"]
+)
 
 # %% [markdown]
 # The words "not its work" are missing: the first sentence *claims* parcels, and the boundary contradicts it. (Rule 5
@@ -431,7 +451,12 @@ OTHERS = [
     ("Do we sell a teapot, and for how much?", "prices"),
 ]
 on_others = {step: measure(desk(ladder[step]), OTHERS) for step in steps}
-show(plot_accuracy({"the ten": on_ten, "ten others": on_others}, title="What is each worth on top of the one before?"))
+show(
+    plot_accuracy(
+        {"the ten": on_ten, "ten others": on_others},
+        title="What does each change add to the ones before?",
+    )
+)
 
 # %% [markdown]
 # This is the result to remember. On the sentences it was written for, the definition is perfect. On others of the same
@@ -485,7 +510,9 @@ quiz("02.5")
 # %%
 from course_kit import workbench
 
-bench = workbench(ladder["inputs"], OTHERS, beside={"parcels": TRACK_PARCEL, "prices": SEARCH_PRODUCTS})
+bench = workbench(
+    ladder["inputs"], OTHERS, beside={"parcels": TRACK_PARCEL, "prices": SEARCH_PRODUCTS}
+)
 bench
 
 # %% [markdown]
@@ -523,7 +550,8 @@ shares = {}
 for label, tried in (("the ladder's end", ladder["inputs"]), ("users' words", learned)):
     shares[label] = [measure(desk(tried), requests).share for requests in (TEN, OTHERS, MORE)]
     ten, others, more = shares[label]
-    print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}   ten more {more:4.0%}  (simulated)")
+    print(f"{label:16}  the ten {ten:4.0%}   ten others {others:4.0%}", end="   ")
+    print(f"ten more {more:4.0%}  (simulated)")
 
 # %% [markdown]
 # On the sentences whose misses we had read, a large gain. On the ten more, none: we had learned the words of those ten,
@@ -541,7 +569,12 @@ for label, tried in (("the ladder's end", ladder["inputs"]), ("users' words", le
 
 # %% tags=["item-02.3"]
 def with_inputs(tool, required=(), **inputs):
-    schema = {"type": "object", "properties": inputs, "required": list(required), "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": inputs,
+        "required": list(required),
+        "additionalProperties": False,
+    }
     return {**tool, "input_schema": schema}
 
 
@@ -560,7 +593,12 @@ free_text = {"type": "string", "description": "The state of the order."}
 digits = {"type": "string", "description": "How many orders to return."}
 ask(said, [with_inputs(SEARCH_ORDERS, customer=CUSTOMER, status=free_text, limit=digits)])
 
-number = {"type": "integer", "minimum": 1, "maximum": 50, "description": "Most orders to return; 10 by default."}
+number = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": 50,
+    "description": "Most orders to return; 10 by default.",
+}
 ask(said, [with_inputs(SEARCH_ORDERS, customer=CUSTOMER, status=STATUS, limit=number)])
 
 # %% [markdown]
@@ -582,12 +620,17 @@ note = {"type": "string", "maxLength": 200, "description": "One sentence for the
 REFUND = definition("refund_order")
 inputs = {**REFUND["input_schema"]["properties"], "note": note}
 pushy = with_inputs(REFUND, required=list(inputs), **inputs)
-message = {"role": "user", "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917."}
+message = {
+    "role": "user",
+    "content": "My cup arrived broken. Please refund 19.99 for order ORD-20260917.",
+}
 
 for refund_tool in (REFUND, pushy):
     endings = Counter()
     for seed in range(20):
-        block = Simulated(seed=seed).reply({"messages": [message], "tools": [refund_tool]}).content[0]
+        block = (
+            Simulated(seed=seed).reply({"messages": [message], "tools": [refund_tool]}).content[0]
+        )
         if block["type"] == "tool_use":
             endings[f"called, note: {block['input'].get('note')}"] += 1
         else:
@@ -611,7 +654,10 @@ quiz("02.6")
 from course_kit import check_tool_input
 
 MANAGE = with_inputs(
-    {"name": "manage_record", "description": "Create, update or delete an order, and also a customer or a product."},
+    {
+        "name": "manage_record",
+        "description": "Create, update or delete an order, and also a customer or a product.",
+    },
     required=["entity", "action", "payload"],
     entity={"type": "string", "enum": ["order", "customer", "product"]},
     action={"type": "string", "enum": ["create", "update", "delete"]},
@@ -644,8 +690,9 @@ ask(said, [CHANGE_EMAIL])
 # %% [markdown]
 # ### Flat, with units, without unions
 #
-# The simulated model fills no objects inside objects at all. Real ones do, and in our experience make more mistakes the
-# deeper it gets: two ids side by side are safer than a `filter` that holds them. The **unit** belongs in the name.
+# The simulated model fills no objects inside objects at all. Real ones do; that they make more mistakes the deeper it
+# gets is often said, and not measured here. Two ids side by side are simpler than a `filter` that holds them, for your
+# check, too. The **unit** belongs in the name.
 # Which of these three would you trust with money?
 
 # %%
@@ -657,7 +704,10 @@ whole = {"type": "integer"}
 by_example = {"type": "integer", "description": "19.99 is 1999."}
 
 ask(said, [with_inputs(PAY_BACK, ["order_id", "amount"], order_id=order_id, amount=whole)])
-ask(said, [with_inputs(PAY_BACK, ["order_id", "amount_cents"], order_id=order_id, amount_cents=whole)])
+ask(
+    said,
+    [with_inputs(PAY_BACK, ["order_id", "amount_cents"], order_id=order_id, amount_cents=whole)],
+)
 ask(said, [with_inputs(PAY_BACK, ["order_id", "amount"], order_id=order_id, amount=by_example)])
 
 # %% [markdown]
@@ -676,8 +726,8 @@ except anthropic.BadRequestError as error:
     print(error.status_code, error.body["error"]["message"])
 
 # %% [markdown]
-# Deeper down `anyOf`, `oneOf` and long chains of `$ref` are legal, but hard to read for any model. Use two optional
-# inputs and a sentence ("send one of the two"), or two tools.
+# Deeper down `anyOf`, `oneOf` and long chains of `$ref` are legal, but a reader has to keep the branches apart, and so
+# has your check. Use two optional inputs and a sentence ("send one of the two"), or two tools.
 #
 # ### Closed
 #
@@ -685,7 +735,12 @@ except anthropic.BadRequestError as error:
 # them:
 
 # %%
-wish = {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged", "notes": "Do NOT restock."}
+wish = {
+    "order_id": "ORD-20260917",
+    "amount_cents": 1999,
+    "reason": "damaged",
+    "notes": "Do NOT restock.",
+}
 open_schema = {**REFUND["input_schema"], "additionalProperties": True}
 
 print("open:  ", check_tool_input(open_schema, wish).ok)
@@ -818,14 +873,21 @@ quiz("02.8")
 
 # %% tags=["item-02.5"]
 said = "Deliver order ORD-20260919 next Wednesday, please."
-DELIVERY = {"name": "set_delivery_day", "description": "Choose the day on which an order is delivered."}
+DELIVERY = {
+    "name": "set_delivery_day",
+    "description": "Choose the day on which an order is delivered.",
+}
 vague = {"type": "string", "description": "The day."}
 iso = {"type": "string", "description": "The day, ISO 8601: YYYY-MM-DD, such as 2026-09-23."}
 
 for form, day in (("no format", vague), ("ISO 8601", iso)):
     for system in ("You work at a support desk.", "Today is Wednesday, 2026-09-16."):
         print(f"{form:9} | {system:31} | ", end="")
-        ask(said, [with_inputs(DELIVERY, ["order_id", "day"], order_id=order_id, day=day)], system=system)
+        ask(
+            said,
+            [with_inputs(DELIVERY, ["order_id", "day"], order_id=order_id, day=day)],
+            system=system,
+        )
 
 # %% [markdown]
 # This model ignores the format without today's date, and ignores the date without a format. (A real one may guess the
@@ -848,15 +910,25 @@ print(len(json.dumps(dump, ensure_ascii=False)), "characters")
 # %%
 def answer(result):
     said = "When was order ORD-20260602 delivered, and what was paid?"
-    called = {"type": "tool_use", "id": "toolu_1", "name": "query_order", "input": {"order_id": "ORD-20260602"}}
+    called = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "query_order",
+        "input": {"order_id": "ORD-20260602"},
+    }
     text = json.dumps(result, ensure_ascii=False)
     messages = [
         {"role": "user", "content": said},
         {"role": "assistant", "content": [called]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": text}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": text}],
+        },
     ]
     tools = [definition("query_order")]
-    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages)
+    reply = client.messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=tools, messages=messages
+    )
     print(reply.content[0].text, "\n")
 
 
@@ -911,7 +983,8 @@ from course_kit.contract.similarity import similarity_map
 LIST_PURCHASES = with_inputs(
     {
         "name": "list_purchases",
-        "description": "Find purchases by customer. Use it when the user asks what somebody bought or ordered.",
+        "description": "Find purchases by customer. Use it when the user asks what somebody "
+        "bought or ordered.",
     },
     customer=CUSTOMER,
 )
@@ -926,7 +999,9 @@ show(plot_similarity(names, similarity, title="Which two descriptions are close?
 # %%
 crowded = {**desk(SEARCH_ORDERS), "their purchases": LIST_PURCHASES}  # no sentence is meant for it
 with_rival = measure(crowded, TEN)
-print(f"{on_ten['inputs'].share:.0%} without the new tool, {with_rival.share:.0%} with it (simulated)")
+print(
+    f"{on_ten['inputs'].share:.0%} without the new tool, {with_rival.share:.0%} with it (simulated)"
+)
 print(with_rival.changed(on_ten["inputs"]))
 
 # %% [markdown]
@@ -945,7 +1020,12 @@ quiz("02.9")
 # %% tags=["item-02.8"]
 OLD_CALLS = [
     {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"},
-    {"order_id": "ORD-20260821", "amount_cents": 4398, "reason": "wrong_item", "note": "Green, not blue."},
+    {
+        "order_id": "ORD-20260821",
+        "amount_cents": 4398,
+        "reason": "wrong_item",
+        "note": "Green, not blue.",
+    },
     {"order_id": "ORD-20260914", "amount_cents": 2450, "reason": "not_received"},
 ]
 
@@ -965,7 +1045,8 @@ changes = {
     "another meaning": with_inputs(REFUND, needed, **{**fields, "amount_cents": in_euros}),
 }
 for change, new in changes.items():
-    print(f"{change:18} {sum(check_tool_input(new, old).ok for old in OLD_CALLS)} of 3 old calls still fit")
+    fit = sum(check_tool_input(new, old).ok for old in OLD_CALLS)
+    print(f"{change:18} {fit} of 3 old calls still fit")
 
 # %% [markdown]
 # A required field and a narrower enum break old calls, and you see it. *Another meaning* breaks none of them: all
@@ -985,9 +1066,16 @@ for change, new in changes.items():
 def cached(client, definitions):
     marked = [*definitions[:-1], {**definitions[-1], "cache_control": {"type": "ephemeral"}}]
     message = {"role": "user", "content": "Hello"}
-    reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=100, tools=marked, messages=[message])
+    reply = client.messages.create(
+        model=DEFAULT_MODEL, max_tokens=100, tools=marked, messages=[message]
+    )
     usage = reply.usage
-    print("read from the cache:", usage.cache_read_input_tokens, "| written to it:", usage.cache_creation_input_tokens)
+    print(
+        "read from the cache:",
+        usage.cache_read_input_tokens,
+        "| written to it:",
+        usage.cache_creation_input_tokens,
+    )
 
 
 six = [one.definition() for one in desk_tools(shop)]
@@ -1029,10 +1117,11 @@ for label, step in (("old definition", "start"), ("new definition", "inputs")):
     for profile in ("steady", "hasty"):
         twenty = measure(desk(ladder[step]), [*OTHERS, *MORE], profile=profile)
         four = measure(desk(ladder[step]), NOTHING, profile=profile)
-        print(f"{label}, {profile:6}  twenty others {twenty.share:4.0%}   no tool wanted {four.share:4.0%}")
+        print(f"{label}, {profile:6}  twenty others {twenty.share:4.0%}", end="   ")
+        print(f"no tool wanted {four.share:4.0%} (simulated)")
 
 # %% [markdown]
-# (Simulated.) Nearly a draw, and both together bring more than either. So a model matters. Why begin with the definition?
+# Nearly a draw, and both together bring more than either. So a model matters. Why begin with the definition?
 #
 # - It is yours, and it costs nothing per call. Another model is paid for with every token.
 # - It carries over: the new definition is the better one with *both* models.
@@ -1076,10 +1165,16 @@ for label, orders_tool in (("old", SEARCH_DATA), ("new", SEARCH_ORDERS)):
     tools = desk(orders_tool)
     for said, meant in [*OTHERS[1:3], *OTHERS[7:]]:
         message = {"role": "user", "content": said}
-        asked = {"tools": list(tools.values()), "messages": [message], "thinking": {"type": "disabled"}}
+        asked = {
+            "tools": list(tools.values()),
+            "messages": [message],
+            "thinking": {"type": "disabled"},
+        }
         reply = real.messages.create(model=DEFAULT_MODEL, max_tokens=300, **asked)
         called = [block.name for block in reply.content if block.type == "tool_use"]
-        print(label, "✓" if called == [tools[meant]["name"]] else "✗", called or "no call", "|", said)
+        print(
+            label, "✓" if called == [tools[meant]["name"]] else "✗", called or "no call", "|", said
+        )
 
 # %% [markdown]
 # ## Practice

@@ -17,7 +17,16 @@
 # %% tags=["setup"]
 import json
 
-from course_kit import DEFAULT_MODEL, MockProvider, Simulated, check_tool_input, open_shop, quiz, show, to_strict
+from course_kit import (
+    DEFAULT_MODEL,
+    MockProvider,
+    Simulated,
+    check_tool_input,
+    open_shop,
+    quiz,
+    show,
+    to_strict,
+)
 
 shop = open_shop()
 
@@ -36,15 +45,31 @@ quiz("03.recall")
 # %%
 REFUND_ORDER = {
     "name": "refund_order",
-    "description": "Pay money back for a delivered order. Use when the user asks for a refund and names the order. "
-    "Never more than was paid. Not for an order that is not yet shipped: use cancel_order.",
+    "description": "Pay money back for a delivered order. Use when the user asks for a refund and "
+    "names the order. Never more than was paid. Not for an order that is not yet shipped: use "
+    "cancel_order.",
     "input_schema": {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
-            "amount_cents": {"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
-            "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
-            "note": {"type": "string", "maxLength": 200, "description": "A word for the ledger, if there is one."},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
+            "amount_cents": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "In cents: 19.99 is 1999.",
+            },
+            "reason": {
+                "type": "string",
+                "enum": ["damaged", "not_received", "wrong_item", "other"],
+            },
+            "note": {
+                "type": "string",
+                "maxLength": 200,
+                "description": "A word for the ledger, if there is one.",
+            },
         },
         "required": ["order_id", "amount_cents", "reason"],
         "additionalProperties": False,
@@ -53,7 +78,7 @@ REFUND_ORDER = {
 
 # %% [markdown]
 # A careful colleague makes it tighter still. The desk refunds only this month's orders, so the pattern now allows only
-# September 2026. And `strict` is switched on, which makes the API guarantee the shape of every input. (Strict mode takes
+# September 2026. And `strict` is switched on, which makes the API guarantee the shape of the input. (Strict mode takes
 # fewer keywords; `to_strict` rewrites the schema so that it is accepted. You will see how.)
 
 # %%
@@ -75,7 +100,9 @@ def first(reply, kind):
 
 nora_writes = [{"role": "user", "content": "My cup arrived broken. Please refund 19.99."}]
 seed_six = MockProvider(Simulated(seed=6)).client()
-reply = seed_six.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes)
+reply = seed_six.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=[tight], messages=nora_writes
+)
 wish = first(reply, "tool_use").input
 reply.stop_reason, wish
 
@@ -92,7 +119,11 @@ check_tool_input(tight, wish).problems
 # %%
 shop.reset()  # so that this cell can be run again
 receipt = shop.refund_order(**wish)
-print(receipt["amount_cents"], "cents paid back on an order of", shop.query_order(wish["order_id"])["customer"])
+print(
+    receipt["amount_cents"],
+    "cents paid back on an order of",
+    shop.query_order(wish["order_id"])["customer"],
+)
 
 # %% [markdown]
 # Nora's money went to somebody else. The number was made up, and it happens to be a real order.
@@ -104,7 +135,8 @@ print(receipt["amount_cents"], "cents paid back on an order of", shop.query_orde
 # ## Does a tighter schema help?
 #
 # The colleague's pattern was meant as a safeguard. What did it do? Let us count. Six customers ask for a refund, and
-# none gives a number. Four schemas, each tighter than the one before. Everything else stays the same.
+# none gives a number. Four schemas for it, the rungs of a ladder, each tighter than the one before. Everything else stays
+# the same.
 
 # %% tags=["item-03.7"]
 REQUESTS = [
@@ -122,19 +154,27 @@ REQUESTS = [
 # so that copying it would show.)
 
 # %%
-delivered = [order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]]
+delivered = [
+    order["order_id"] for order in shop.search_orders(status="delivered", limit=50)["orders"]
+]
 RUNGS = {
     "any text": {"type": "string"},
     "eight digits": {"type": "string", "pattern": "^ORD-[0-9]{8}$"},
     "this month": {"type": "string", "pattern": "^ORD-202609[0-3][0-9]$"},
-    "delivered orders": {"type": "string", "enum": sorted(number for number in delivered if "202609" in number)},
+    "delivered orders": {
+        "type": "string",
+        "enum": sorted(number for number in delivered if "202609" in number),
+    },
 }
 
 
 def with_order_id(field):
     """The colleague's tool, with this `order_id` instead of theirs."""
     tool = copy.deepcopy(tight)
-    tool["input_schema"]["properties"]["order_id"] = {**field, "description": "Such as ORD-20260101."}
+    tool["input_schema"]["properties"]["order_id"] = {
+        **field,
+        "description": "Such as ORD-20260101.",
+    }
     return tool
 
 
@@ -149,7 +189,9 @@ from course_kit import ToolError
 
 def wanted(tools, text, seed):
     """The call that the simulated model wants, or None where it asks or answers in words."""
-    draft = Simulated(seed=seed).reply({"messages": [{"role": "user", "content": text}], "tools": tools})
+    draft = Simulated(seed=seed).reply(
+        {"messages": [{"role": "user", "content": text}], "tools": tools}
+    )
     block = draft.content[0]
     return block if block["type"] == "tool_use" else None
 
@@ -181,7 +223,12 @@ from collections import Counter
 
 from course_kit import plot_endings
 
-ENDINGS = ["asked for it", "stopped by the check", "stopped by the shop", "paid on a made-up number"]
+ENDINGS = [
+    "asked for it",
+    "stopped by the check",
+    "stopped by the shop",
+    "paid on a made-up number",
+]
 endings = {}
 shop.reset()
 for rung, field in RUNGS.items():
@@ -193,7 +240,9 @@ for rung, field in RUNGS.items():
             if refund_call:
                 examples.append(refund_call["input"]["order_id"])
     endings[rung] = {kind: counted[kind] for kind in ENDINGS}
-    print(f"{rung:18} {counted[ENDINGS[-1]]:3} of {sum(counted.values())} paid, numbers such as {examples[0]!r}")
+    print(
+        f"{rung:18} {counted[ENDINGS[-1]]:3} of {counted.total()} paid, numbers such as {examples[0]!r}"
+    )
 show(plot_endings(endings))
 
 # %% [markdown]
@@ -204,7 +253,7 @@ show(plot_endings(endings))
 #
 # Nowhere on the way did the model learn the number. **Tightening a schema removes wrong shapes. It cannot add knowledge.**
 #
-# Which of this comes from the simulated model? That it makes up a number at all, how often, and that it takes the first
+# What of this is the simulated model's doing? That it makes up a number at all, how often, and that it takes the first
 # entry of an enum. Also that it writes something foolish on the first rung: a real model has read the example in the
 # description, and may write a fine-looking number there, too. But on the last rung *no* model can write anything but
 # somebody's order. The section on the grammar shows why.
@@ -267,7 +316,10 @@ def legal_after(written, tokens):
     return [token for token in tokens if re.fullmatch("ORD-[0-9]{1,8}", written + token)]
 
 
-legal_in_reason(["broken", "damaged", "smashed", "other"]), legal_after("ORD-2026091", ["7", "?", "unknown"])
+(
+    legal_in_reason(["broken", "damaged", "smashed", "other"]),
+    legal_after("ORD-2026091", ["7", "?", "unknown"]),
+)
 
 # %% [markdown]
 # Now three moments. The probabilities are invented for this picture; what is masked is computed with the two functions
@@ -328,7 +380,12 @@ print(example.request)
 print("without grammar:", example.without_grammar.raw)
 print("tool named:     ", example.tool_named.call["input"])
 for field in ("order_id", "note"):
-    print("definition,", field, "|", definition("refund_order")["input_schema"]["properties"][field]["description"])
+    print(
+        "definition,",
+        field,
+        "|",
+        definition("refund_order")["input_schema"]["properties"][field]["description"],
+    )
 
 # %% [markdown]
 # The examples in the definition were copied.
@@ -364,7 +421,9 @@ question = "My cup arrived broken. Please refund 19.99 for order ORD-20260917."
 def send(**request):
     messages = [{"role": "user", "content": question}]
     try:
-        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, messages=messages, **request)
+        reply = client.messages.create(
+            model=DEFAULT_MODEL, max_tokens=1024, messages=messages, **request
+        )
     except anthropic.BadRequestError as error:
         print(error.status_code, error.body["error"]["message"])
     else:
@@ -426,7 +485,14 @@ KEYWORDS = {
     "map": {"type": "object", "additionalProperties": NUMBER},
     "anything": {},
 }
-strict_table({"type": "object", "properties": KEYWORDS, "required": list(KEYWORDS), "additionalProperties": False})
+strict_table(
+    {
+        "type": "object",
+        "properties": KEYWORDS,
+        "required": list(KEYWORDS),
+        "additionalProperties": False,
+    }
+)
 
 # %% [markdown]
 # Three things to see:
@@ -450,7 +516,12 @@ quiz("03.4")
 
 # %%
 def closed(properties, required):
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 def strict_tool(name, input_schema):
@@ -518,8 +589,15 @@ safe.moved
 DAY = {"day": TEXT}
 ODD = {
     "a map": {"type": "object", "additionalProperties": {"type": "integer"}},
-    "words beside $ref": {"anyOf": [{"$ref": "#/$defs/day", "description": "When it came."}], "$defs": DAY},
-    "definitions": {"type": "object", "properties": {"on": {"$ref": "#/definitions/day"}}, "definitions": DAY},
+    "words beside $ref": {
+        "anyOf": [{"$ref": "#/$defs/day", "description": "When it came."}],
+        "$defs": DAY,
+    },
+    "definitions": {
+        "type": "object",
+        "properties": {"on": {"$ref": "#/definitions/day"}},
+        "definitions": DAY,
+    },
     "a list of types": {"type": ["string", "null"]},
 }
 for name, odd in ODD.items():
@@ -557,7 +635,10 @@ class Refund(BaseModel):
 # %%
 provider = MockProvider()
 parsed = provider.client().messages.parse(
-    model=DEFAULT_MODEL, max_tokens=1024, output_format=Refund, messages=[{"role": "user", "content": question}]
+    model=DEFAULT_MODEL,
+    max_tokens=1024,
+    output_format=Refund,
+    messages=[{"role": "user", "content": question}],
 )
 parsed.parsed_output
 
@@ -584,8 +665,15 @@ quiz("03.5")
 
 # %% tags=["item-03.4"]
 strict_refund = {**REFUND_ORDER, "input_schema": safe.schema, "strict": True}
-minus = [{"role": "user", "content": "My cup arrived broken. Please refund -19.99 for order ORD-20260917."}]
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[strict_refund], messages=minus)
+minus = [
+    {
+        "role": "user",
+        "content": "My cup arrived broken. Please refund -19.99 for order ORD-20260917.",
+    }
+]
+reply = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=[strict_refund], messages=minus
+)
 negative = first(reply, "tool_use").input
 negative
 
@@ -608,7 +696,9 @@ print("against the original: ", check_tool_input(REFUND_ORDER, negative).problem
 from pydantic import ValidationError
 
 try:
-    client.messages.parse(model=DEFAULT_MODEL, max_tokens=1024, output_format=Refund, messages=minus)
+    client.messages.parse(
+        model=DEFAULT_MODEL, max_tokens=1024, output_format=Refund, messages=minus
+    )
 except ValidationError as error:
     print(error.errors()[0]["loc"], error.errors()[0]["msg"])
 
@@ -631,10 +721,18 @@ quiz("03.6")
 # %% tags=["item-03.5"]
 from course_kit import call
 
-WHERE = {"front door": "ask the neighbours", "left with neighbour": "ring next door", "parcel locker": "send the code"}
-find_parcel = strict_tool("find_parcel", closed({"place": {"type": "string", "enum": list(WHERE)}}, ["place"]))
+WHERE = {
+    "front door": "ask the neighbours",
+    "left with neighbour": "ring next door",
+    "parcel locker": "send the code",
+}
+find_parcel = strict_tool(
+    "find_parcel", closed({"place": {"type": "string", "enum": list(WHERE)}}, ["place"])
+)
 capital = MockProvider([call("find_parcel", place="left with Neighbour")]).client()
-reply = capital.messages.create(model=DEFAULT_MODEL, max_tokens=99, tools=[find_parcel], messages=nora_writes)
+reply = capital.messages.create(
+    model=DEFAULT_MODEL, max_tokens=99, tools=[find_parcel], messages=nora_writes
+)
 came = first(reply, "tool_use").input["place"]
 print(came, "|", came in WHERE, "|", WHERE.get(came, "nothing to do"))
 
@@ -655,7 +753,9 @@ print(meant, "|", WHERE[meant])
 # **3. Any schema at all, when the model declines.** A refusal is plain text, even where JSON was asked for. (Scripted.)
 
 # %%
-declining = MockProvider([{"content": "I cannot help with this.", "stop_reason": "refusal"}]).client()
+declining = MockProvider(
+    [{"content": "I cannot help with this.", "stop_reason": "refusal"}]
+).client()
 declined = declining.messages.create(
     model=DEFAULT_MODEL,
     max_tokens=1024,
@@ -669,7 +769,8 @@ print(first(declined, "text").text)
 # Both have the same cure: read `stop_reason` before you read anything else.
 #
 # **4. JSON, when inputs are streamed eagerly.** With `eager_input_streaming` nobody has looked at the fragments before
-# you get them. [Lesson 04](04_errors.ipynb) shows what to do when they are not JSON.
+# you get them. (Whether `strict` holds there is not documented.) [Lesson 04](04_errors.ipynb) shows what to do when they
+# are not JSON.
 #
 # **5. That it is right.** Ranges, sums, who may do what, whether the number is the one that was meant: none of that is
 # shape. The next section is about it.
@@ -796,11 +897,13 @@ def trials(requests, holds):
     """For each setting a row for each request, and in it, for each of 20 seeds, whether it holds."""
     tables = {}
     for name, tools in SETTINGS.items():
-        tables[name] = [[holds(wanted(tools, text, seed)) for seed in range(20)] for text in requests]
+        tables[name] = [
+            [holds(wanted(tools, text, seed)) for seed in range(20)] for text in requests
+        ]
     return tables
 
 
-show(plot_trials(trials(REQUESTS, made_up), title="How often was a number made up?"))
+show(plot_trials(trials(REQUESTS, made_up), title="How often was an order number made up?"))
 
 # %% [markdown]
 # Strict raises it; a number that is optional and a tool for asking both end it. (Simulated.) Nora's sentence once more,
@@ -1056,7 +1159,9 @@ for name in ("strict", "strict, with ask_user"):
     for text in REQUESTS[:3]:
         said = [{"role": "user", "content": text}]
         request = {"tools": SETTINGS[name], "messages": said, "thinking": {"type": "disabled"}}
-        last = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[-1]
+        last = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[
+            -1
+        ]
         print(f"{name:22}", last.input if last.type == "tool_use" else last.text)
 
 # %% [markdown]

@@ -19,7 +19,17 @@ import json
 
 import anthropic
 
-from course_kit import DEFAULT_MODEL, MockProvider, Simulated, call, check_tool_input, open_shop, quiz, run_agent, show
+from course_kit import (
+    DEFAULT_MODEL,
+    MockProvider,
+    Simulated,
+    call,
+    check_tool_input,
+    open_shop,
+    quiz,
+    run_agent,
+    show,
+)
 
 shop = open_shop()
 client = MockProvider(Simulated()).client()
@@ -46,7 +56,11 @@ def paid_for(order_id):
 PAID_FOR = {
     "name": "paid_for",
     "description": "Say how much was paid for an order.",
-    "input_schema": {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
+    "input_schema": {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}},
+        "required": ["order_id"],
+    },
 }
 question = {"role": "user", "content": "How much was paid for order ORD-20260971?"}
 
@@ -54,7 +68,9 @@ question = {"role": "user", "content": "How much was paid for order ORD-20260971
 # The model writes a call. There is nothing wrong with it. Now your program runs it:
 
 # %%
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=[question])
+reply = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=[question]
+)
 wanted = next(block for block in reply.content if block.type == "tool_use")
 print(wanted.name, wanted.input)
 try:
@@ -74,7 +90,9 @@ except KeyError as error:
 def answer(*blocks, turn=None):
     turns = [question, turn or reply.to_param(), {"role": "user", "content": list(blocks)}]
     try:
-        said = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=turns)
+        said = client.messages.create(
+            model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=turns
+        )
     except anthropic.BadRequestError as error:
         print(error.status_code, error.body["error"]["message"])
     else:
@@ -111,7 +129,12 @@ answer(result("", is_error=True))
 
 # %% tags=["item-04.1"]
 answer(result("There is no order ORD-20260971.", is_error=True))
-answer(result("There is no order ORD-20260971. Do not try again: let the user check the number.", is_error=True))
+answer(
+    result(
+        "There is no order ORD-20260971. Do not try again: let the user check the number.",
+        is_error=True,
+    )
+)
 
 # %% [markdown]
 # Both are legal. After the first the (simulated) model calls once more; after the second it turns to the user. (It only
@@ -133,7 +156,10 @@ answer(result(checked.text(), is_error=True), turn={"role": "assistant", "conten
 # One more rule, also known only from reports. A tool fails, and returns a screenshot of what it saw:
 
 # %%
-saw = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+saw = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+}
 told = {"type": "text", "text": "The page did not load."}
 answer(result([told, saw], is_error=True))
 answer(result([told, saw]))
@@ -164,7 +190,9 @@ for definition in DESK.tools:
 
 # %%
 asked = [{"role": "user", "content": REQUESTS[0]}]
-first = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=DESK.tools, messages=asked)
+first = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=500, tools=DESK.tools, messages=asked
+)
 wrong_call = first.content[-1].to_dict()
 print(REQUESTS[0], wrong_call["input"], sep="\n")
 for fault in DESK.faults(wrong_call):
@@ -408,7 +436,12 @@ fields = {"id": {"type": "string", "pattern": "^ORD-[0-9]{8}$"}, "cents": {"type
 fields |= {"share": {"type": "number", "maximum": 1}, "day": {"type": "string", "format": "date"}}
 flat = {"type": "object", "properties": fields}
 usual = jsonschema.Draft202012Validator(flat)
-for text in ('{"id": "ORD-20260917\\n"}', '{"cents": 5, "cents": 5000}', '{"share": NaN}', '{"day": "2026-02-30"}'):
+for text in (
+    '{"id": "ORD-20260917\\n"}',
+    '{"cents": 5, "cents": 5000}',
+    '{"share": NaN}',
+    '{"day": "2026-02-30"}',
+):
     print(text, "passes" if usual.is_valid(json.loads(text)) else "refused")
     print("   the kit:", check_tool_input(flat, text).problems[0].message.split(";")[0])
 
@@ -430,7 +463,13 @@ for text in ('{"id": "ORD-20260917\\n"}', '{"cents": 5, "cents": 5000}', '{"shar
 # %%
 from course_kit.mock import faults
 
-refund = call("refund_order", order_id="ORD-20260917", amount_cents=1999, reason="damaged", note="Do NOT restock.")
+refund = call(
+    "refund_order",
+    order_id="ORD-20260917",
+    amount_cents=1999,
+    reason="damaged",
+    note="Do NOT restock.",
+)
 provider = MockProvider([refund, refund, "Done."], faults={1: faults.max_tokens(0.8)})
 shop.reset()
 small = {"max_tokens": 60, "approver": lambda refund_call: True}
@@ -466,7 +505,12 @@ def paid_for(order_id: str) -> dict:
 
 
 stubborn = MockProvider(lambda request: call("paid_for", order_id="ORD-20260971")).client()
-options = {"tools": [paid_for], "messages": question["content"], "max_iterations": 12, "stall_after": None}
+options = {
+    "tools": [paid_for],
+    "messages": question["content"],
+    "max_iterations": 12,
+    "stall_after": None,
+}
 print(run_agent(stubborn, max_retries=100, **options))
 
 # %% [markdown]
@@ -526,12 +570,19 @@ for order_id in ("ORD-20260971", "ORD-2026917", "ORD-20260914"):
 # %%
 def next_step(order_id, said):
     """What the simulated model does after `query_order` failed with this text."""
-    wish = {"type": "tool_use", "id": "toolu_1", "name": "query_order", "input": {"order_id": order_id}}
+    wish = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "query_order",
+        "input": {"order_id": order_id},
+    }
     back = {"type": "tool_result", "tool_use_id": "toolu_1", "content": said, "is_error": True}
     turns = [{"role": "user", "content": f"Please read order {order_id}."}]
     turns += [{"role": "assistant", "content": [wish]}, {"role": "user", "content": [back]}]
     tools = [desk["query_order"].definition(), desk["search_orders"].definition()]
-    last = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=turns).content[-1]
+    last = client.messages.create(
+        model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=turns
+    ).content[-1]
     return f"calls {last.name}" if last.type == "tool_use" else "gives up and tells the user"
 
 
@@ -581,7 +632,12 @@ def send_email(address: str) -> str:
     raise TimeoutError("no answer from the mail server after 30 s")
 
 
-wish = {"type": "tool_use", "id": "toolu_1", "name": "send_email", "input": {"address": "nora@example.com"}}
+wish = {
+    "type": "tool_use",
+    "id": "toolu_1",
+    "name": "send_email",
+    "input": {"address": "nora@example.com"},
+}
 print(run_tool(wish, [send_email])["content"])
 print("mails that left:", len(sent))
 
@@ -605,7 +661,8 @@ quiz("04.6")
 # %% tags=["item-04.6"]
 from course_kit.harness.failures import FAILURES
 
-codes = "INVALID_INPUT NOT_FOUND EXCEPTION TIMEOUT BUSY DENIED NOT_ALLOWED OVER_REFUND CREDENTIALS INTERNAL".split()
+codes = "INVALID_INPUT NOT_FOUND EXCEPTION TIMEOUT BUSY".split()
+codes += "DENIED NOT_ALLOWED OVER_REFUND CREDENTIALS INTERNAL".split()
 print(f"{'code':14} {'who acts':9} {'again?':7} {'counts?':8} meaning")
 for code in codes:
     row = FAILURES[code]
@@ -633,7 +690,11 @@ def read_price(product_id: str) -> str:
 
 
 both = [call("read_price", product_id=product) for product in ("PRD-101", "PRD-202")]
-run = run_agent(MockProvider([both, "I cannot say."]).client(), tools=[read_price], messages="What do they cost?")
+run = run_agent(
+    MockProvider([both, "I cannot say."]).client(),
+    tools=[read_price],
+    messages="What do they cost?",
+)
 for event in run.trace.events:
     if event["event"] == "result":
         print("the model:", event["result"]["content"])
@@ -719,10 +780,17 @@ def count_calls(content, is_error=False, limit=20):
     """How often the model calls, in the loop of lesson 01."""
     patient, talk = MockProvider(Simulated(patience=100)).client(), [question]
     for number in range(limit):
-        said = patient.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=talk)
+        said = patient.messages.create(
+            model=DEFAULT_MODEL, max_tokens=500, tools=[PAID_FOR], messages=talk
+        )
         if said.stop_reason != "tool_use":
             return number
-        block = {"type": "tool_result", "tool_use_id": said.content[-1].id, "content": content, "is_error": is_error}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": said.content[-1].id,
+            "content": content,
+            "is_error": is_error,
+        }
         talk += [said.to_param(), {"role": "user", "content": [block]}]
     return limit
 
@@ -735,7 +803,10 @@ print("an empty answer ", count_calls(""))
 print("a bare null     ", count_calls("null"))
 print('"failed"        ', count_calls("failed", is_error=True))
 print("a reason        ", count_calls("There is no order ORD-20260971.", is_error=True))
-print("and what to do  ", count_calls("There is no order ORD-20260971. Do not try again.", is_error=True))
+print(
+    "and what to do  ",
+    count_calls("There is no order ORD-20260971. Do not try again.", is_error=True),
+)
 
 # %% [markdown]
 # The model has nothing new to go on. (Simulated: this model repeats a call unless the text names an input or a tool, or
@@ -857,11 +928,22 @@ announce(tokens=8_000)
 live = connect()
 for name, write in TEXTS.items():
     told = "\n".join(write(fault) for fault in DESK.faults(wrong_call))
-    back = {"type": "tool_result", "tool_use_id": wrong_call["id"], "content": told, "is_error": True}
-    turns = [*asked, {"role": "assistant", "content": [wrong_call]}, {"role": "user", "content": [back]}]
+    back = {
+        "type": "tool_result",
+        "tool_use_id": wrong_call["id"],
+        "content": told,
+        "is_error": True,
+    }
+    turns = [
+        *asked,
+        {"role": "assistant", "content": [wrong_call]},
+        {"role": "user", "content": [back]},
+    ]
     request = {"tools": DESK.tools, "messages": turns, "thinking": {"type": "disabled"}}
     last = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[-1]
-    print(f"{name:18}", last.input if last.type == "tool_use" else last.text.replace("\n", " ")[:90])
+    print(
+        f"{name:18}", last.input if last.type == "tool_use" else last.text.replace("\n", " ")[:90]
+    )
 
 # %% [markdown]
 # ## Practice

@@ -23,7 +23,18 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import anthropic
 
-from course_kit import DEFAULT_MODEL, MockProvider, Simulated, ToolError, call, open_shop, quiz, run_agent, show, tool
+from course_kit import (
+    DEFAULT_MODEL,
+    MockProvider,
+    Simulated,
+    ToolError,
+    call,
+    open_shop,
+    quiz,
+    run_agent,
+    show,
+    tool,
+)
 
 shop = open_shop()
 client = MockProvider(Simulated()).client()
@@ -50,7 +61,12 @@ GET_WEATHER = {
     },
 }
 question = {"role": "user", "content": "What is the weather in Hangzhou, and in Shanghai?"}
-request = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": [GET_WEATHER], "messages": [question]}
+request = {
+    "model": DEFAULT_MODEL,
+    "max_tokens": 500,
+    "tools": [GET_WEATHER],
+    "messages": [question],
+}
 
 # %% [markdown]
 # **Guess:** how many calls will be in the first reply?
@@ -134,7 +150,9 @@ answer(*swapped)
 def as_read(results):
     by_id = {each["tool_use_id"]: each["content"] for each in results}
     for block in calls:
-        print(f"{block.input['city']:9} → {by_id[block.id]:14}   true: {WEATHER[block.input['city']]}")
+        print(
+            f"{block.input['city']:9} → {by_id[block.id]:14}   true: {WEATHER[block.input['city']]}"
+        )
 
 
 as_read(swapped)
@@ -190,7 +208,18 @@ quiz("05.2")
 # below.
 
 # %%
-CITIES = ["Oslo", "Lima", "Hangzhou", "Shanghai", "Beijing", "Paris", "London", "Nairobi", "Toronto", "Sydney"]
+CITIES = [
+    "Oslo",
+    "Lima",
+    "Hangzhou",
+    "Shanghai",
+    "Beijing",
+    "Paris",
+    "London",
+    "Nairobi",
+    "Toronto",
+    "Sydney",
+]
 ten_calls = [call("weather", city=city) for city in CITIES]
 
 
@@ -215,7 +244,13 @@ from course_kit.classroom.timeline import Recorder
 def run_ten(limit):
     recorder = Recorder()
     script = MockProvider([ten_calls, "Ten cities."]).client()
-    run_agent(script, tools=[weather], messages="Ten cities, please.", max_parallel=limit, on_event=recorder)
+    run_agent(
+        script,
+        tools=[weather],
+        messages="Ten cities, please.",
+        max_parallel=limit,
+        on_event=recorder,
+    )
     return recorder
 
 
@@ -268,7 +303,9 @@ class Carrier:
 
     def track(self, parcel: str) -> str:
         if not self.places.acquire(blocking=False):
-            raise ToolError("RATE_LIMITED", "the carrier takes five requests at a time", retryable=True)
+            raise ToolError(
+                "RATE_LIMITED", "the carrier takes five requests at a time", retryable=True
+            )
         try:
             time.sleep(0.25)
             return f"{parcel} is on its way"
@@ -283,7 +320,7 @@ class Carrier:
 
 # %%
 def results_of(run):
-    """The results of a run's first turn. Its messages are: the question, the reply with the calls, the results."""
+    """The results of a run's first turn: after the question and the reply with the calls."""
     return run.messages[2]["content"]
 
 
@@ -323,8 +360,12 @@ async def weather_later(city: str) -> dict:
 
 recorder = Recorder()
 script = MockProvider([ten_calls, "Ten cities."]).async_client()
-await run_agent_async(script, tools=[weather_later], messages="Ten cities, please.", on_event=recorder)
-print(f"{len(recorder.bars)} calls, at most {recorder.most} at once, {recorder.rounds} rounds of calls")
+await run_agent_async(
+    script, tools=[weather_later], messages="Ten cities, please.", on_event=recorder
+)
+print(
+    f"{len(recorder.bars)} calls, at most {recorder.most} at once, {recorder.rounds} rounds of calls"
+)
 
 # %% [markdown]
 # Five at once is the default of both. (The SDK's own `tool_runner`, as of 2.14, makes the calls of a turn one after
@@ -450,7 +491,8 @@ def edit_with(effect):
     run = run_agent(script, tools=[tool(edit_file, effect=effect)], messages="Spell them out.")
     text = file.read_text(encoding="utf-8")
     there = [word for word in ("FIFTY", "SEVENTY-FIVE") if word in text]
-    print(f"marked as a {effect}: {[each['content'] for each in results_of(run)]}, in the file: {len(there)} of 2")
+    told = [each["content"] for each in results_of(run)]
+    print(f"marked as a {effect}: {told}, in the file: {len(there)} of 2")
 
 
 edit_with("read")
@@ -513,10 +555,17 @@ for turn in ("rrrrrr", "srrrrr", "rrrrrs"):
 def check_and_pay(db, order_id, amount_cents):
     left = shop.query_order(order_id)["refundable_cents"]
     if amount_cents > left:
-        raise ToolError("OVER_REFUND", f"{left} cents are left to refund", hint="do not try again: tell the user")
+        raise ToolError(
+            "OVER_REFUND",
+            f"{left} cents are left to refund",
+            hint="do not try again: tell the user",
+        )
     time.sleep(0.5)  # the payment provider works
     entry = (order_id, amount_cents, "damaged", "2026-09-20")
-    db.execute("INSERT INTO refunds (order_id, amount_cents, reason, created_at) VALUES (?, ?, ?, ?)", entry)
+    db.execute(
+        "INSERT INTO refunds (order_id, amount_cents, reason, created_at) VALUES (?, ?, ?, ?)",
+        entry,
+    )
     return f"paid {amount_cents} cents"
 
 
@@ -540,7 +589,9 @@ def paid():
 
 for effect in ("read", "write"):
     shop.reset()
-    script = MockProvider([[call("pay_back", refund), call("pay_back", refund)], "Refunded."]).client()
+    script = MockProvider(
+        [[call("pay_back", refund), call("pay_back", refund)], "Refunded."]
+    ).client()
     run = run_agent(script, tools=[tool(pay_back, effect=effect)], messages="Refund my cup.")
     print(f"marked as a {effect}: {paid()} cents paid")
     for each in results_of(run):
@@ -556,7 +607,7 @@ for effect in ("read", "write"):
 
 # %%
 def at_two_desks(refunding):
-    """Two runs at the same time, one refund in each; the first lines of both results, sorted: either may be first."""
+    """Two runs at the same time, one refund in each; the first line of each result, sorted."""
     shop.reset()
 
     def desk(_):
@@ -606,7 +657,9 @@ print(paid(), "cents paid")
 @tool
 def with_key(order_id: str, amount_cents: int) -> dict:
     """Pay money back for an order."""
-    return shop.refund_order(order_id, amount_cents, "damaged", idempotency_key=f"ticket-118/{order_id}/{amount_cents}")
+    return shop.refund_order(
+        order_id, amount_cents, "damaged", idempotency_key=f"ticket-118/{order_id}/{amount_cents}"
+    )
 
 
 for _ in range(10):
@@ -635,7 +688,8 @@ print(other)
 # | two reads that steer one browser tab | no | a read that moves something is a write |
 #
 # In short: **read-only, independent, no shared resource, and within quota.** If one of the four is missing: in order,
-# or in batches. `effect="read"` is your promise that a tool may run beside other reads; nobody checks it.
+# or in batches. (The vendor's page on parallel calls says much the same, late in 2026.) `effect="read"` is your promise
+# that a tool may run beside other reads; nobody checks it.
 
 # %% tags=["quiz"]
 quiz("05.5")
@@ -655,11 +709,19 @@ def make_definition(name, description, **properties):
 
 def parcel_tools(more=""):
     customer = {"type": "string", "description": "The customer's name, such as Ben Carter."}
-    number = {"type": "string", "pattern": "^TRK-[0-9]{8}$", "description": "TRK- and eight digits."}
+    number = {
+        "type": "string",
+        "pattern": "^TRK-[0-9]{8}$",
+        "description": "TRK- and eight digits.",
+    }
     until = {"type": "string", "format": "date", "description": "The last day, such as 2026-09-30."}
     hold = "Tell the carrier to hold a parcel until a day."
     return [
-        make_definition("find_parcel", "Find the parcel of a customer. Returns its tracking_id.", customer=customer),
+        make_definition(
+            "find_parcel",
+            "Find the parcel of a customer. Returns its tracking_id.",
+            customer=customer,
+        ),
         make_definition("hold_parcel", f"{hold}{more}", tracking_id=number, until=until),
     ]
 
@@ -670,7 +732,9 @@ def parcel_tools(more=""):
 # %%
 HOLD = "Find the parcel of Nora Lindgren and tell the carrier to hold it until 2026-09-25."
 asked = [{"role": "user", "content": HOLD}]
-said = client.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=parcel_tools(), messages=asked)
+said = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=500, tools=parcel_tools(), messages=asked
+)
 for block in said.content:
     print(block.name, block.input)
 
@@ -680,9 +744,10 @@ for block in said.content:
 
 # %% [markdown]
 # Does a real model do that? Now and then. Anthropic's page on [parallel tool
-# use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use) said, when we read it, that
-# Claude makes dependent calls in separate turns, but that a turn may occasionally hold some anyway. The simulated model
-# does it often, by design: what follows compares cures, and says nothing about a real model.
+# use](https://platform.claude.com/docs/en/agents-and-tools/tool-use/parallel-tool-use) said in 2026 that Claude makes
+# dependent calls in separate turns, but that a turn may occasionally hold some anyway. (A later version of the page
+# leaves the order to you.) The simulated model does it often, by design: what follows compares cures, and says nothing
+# about a real model.
 
 # %% [markdown]
 # Two cures. Allow one call per turn, with a switch inside `tool_choice`. Or say in the description what must come
@@ -695,7 +760,9 @@ def invented(tools, wish=HOLD, seeds=20, **options):
     asked, count = [{"role": "user", "content": wish}], 0
     for seed in range(seeds):
         model = MockProvider(Simulated(seed=seed)).client()
-        said = model.messages.create(model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=asked, **options)
+        said = model.messages.create(
+            model=DEFAULT_MODEL, max_tokens=500, tools=tools, messages=asked, **options
+        )
         names = [block.name for block in said.content if block.type == "tool_use"]
         if "hold_parcel" in names:
             count += 1
@@ -718,7 +785,9 @@ print("what comes first, vaguely ", invented(vaguely))
 # Neither is a guarantee. Here is the same request in other words, with both cures at once:
 
 # %%
-HOLIDAY = "Nora Lindgren is on holiday. Find her parcel and have the carrier hold it until 2026-09-25."
+HOLIDAY = (
+    "Nora Lindgren is on holiday. Find her parcel and have the carrier hold it until 2026-09-25."
+)
 print("both cures, other words   ", invented(by_name, HOLIDAY, tool_choice=one_call))
 
 # %% [markdown]
@@ -737,9 +806,16 @@ def find_parcel(customer: str) -> str:
 
 @tool
 def hold_parcel(customer: str, tracking_id: str, until: str) -> str:
-    """Tell the carrier to hold a customer's parcel until a day. Call find_parcel first: it returns the tracking_id."""
+    """Tell the carrier to hold a customer's parcel until a day.
+
+    Call find_parcel first: it returns the tracking_id.
+    """
     if PARCELS.get(customer) != tracking_id:
-        raise ToolError("NOT_THEIRS", f"{tracking_id} is not a parcel of {customer}", hint="call find_parcel first")
+        raise ToolError(
+            "NOT_THEIRS",
+            f"{tracking_id} is not a parcel of {customer}",
+            hint="call find_parcel first",
+        )
     return f"{tracking_id} is held until {until}"
 
 
@@ -748,7 +824,10 @@ def hold_parcel(customer: str, tracking_id: str, until: str) -> str:
 
 # %%
 nora = {"customer": "Nora Lindgren", "until": "2026-09-25"}
-first = [call("find_parcel", customer="Nora Lindgren"), call("hold_parcel", nora, tracking_id="TRK-63416977")]
+first = [
+    call("find_parcel", customer="Nora Lindgren"),
+    call("hold_parcel", nora, tracking_id="TRK-63416977"),
+]
 second = [call("hold_parcel", nora, tracking_id="TRK-40021177")]
 script = MockProvider([first, second, "It is held."]).client()
 run = run_agent(script, tools=[find_parcel, hold_parcel], messages=HOLD)
@@ -808,7 +887,11 @@ with script.messages.create(**request, stream=True) as stream:
 # %% tags=["item-05.7"]
 from course_kit.mock import faults
 
-cut = MockProvider([two_calls], faults={1: faults.max_tokens(0.9)}).client().messages.create(**request)
+cut = (
+    MockProvider([two_calls], faults={1: faults.max_tokens(0.9)})
+    .client()
+    .messages.create(**request)
+)
 print(cut.stop_reason, [block.input for block in cut.content])
 
 # %% [markdown]
@@ -874,8 +957,8 @@ split.report()
 # %% [markdown]
 # The mock takes it and complains in its report. What the real API does is not certain. According to the documentation,
 # consecutive user turns are combined, and splitting is wrong for another reason: it teaches the model to stop calling
-# in parallel. You saw above, with the five cities, what *that* costs. Users also report a 400, mostly through proxies.
-# One turn is right in every case.
+# in parallel. You saw above, with the five cities, what *that* costs. Users have reported a 400 (2025 and early 2026),
+# directly and through other hosts. One turn is right in every case.
 
 # %% tags=["quiz"]
 quiz("05.8")

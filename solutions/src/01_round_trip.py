@@ -34,7 +34,9 @@ def talk(client, messages, tools, definitions, limit=8):
     # BEGIN SOLUTION
     messages = list(messages)
     for number in range(1, limit + 1):
-        reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=definitions, messages=messages)
+        reply = client.messages.create(
+            model=DEFAULT_MODEL, max_tokens=1024, tools=definitions, messages=messages
+        )
         calls = [block for block in reply.content if block.type == "tool_use"]
         if reply.stop_reason != "tool_use":
             spoken = [block.to_dict() for block in reply.content if block.type == "text"]
@@ -83,8 +85,18 @@ TRANSCRIPTS = {
         {
             "role": "assistant",
             "content": [
-                {"type": "tool_use", "id": "toolu_1", "name": "track_parcel", "input": {"order_id": "ORD-20260917"}},
-                {"type": "tool_use", "id": "toolu_2", "name": "query_order", "input": {"order_id": "ORD-20260917"}},
+                {
+                    "type": "tool_use",
+                    "id": "toolu_1",
+                    "name": "track_parcel",
+                    "input": {"order_id": "ORD-20260917"},
+                },
+                {
+                    "type": "tool_use",
+                    "id": "toolu_2",
+                    "name": "query_order",
+                    "input": {"order_id": "ORD-20260917"},
+                },
             ],
         },
         {
@@ -92,12 +104,20 @@ TRANSCRIPTS = {
             "content": [
                 {"type": "tool_result", "tool_use_id": "toolu_2", "content": "paid 19.99"},
                 {"type": "text", "text": "The carrier does not answer."},
-                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "unknown", "is_error": True},
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "toolu_1",
+                    "content": "unknown",
+                    "is_error": True,
+                },
             ],
         },
     ],
     "b": [
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "4 C"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "4 C"}],
+        },
         {"role": "assistant", "content": "Oslo has 4 degrees."},
         {"role": "user", "content": "And Lima?"},
     ],
@@ -107,7 +127,12 @@ TRANSCRIPTS = {
             "role": "assistant",
             "content": [
                 {"type": "text", "text": "I will cancel it."},
-                {"type": "tool_use", "id": "toolu_1", "name": "cancel_order", "input": {"order_id": "ORD-20260919"}},
+                {
+                    "type": "tool_use",
+                    "id": "toolu_1",
+                    "name": "cancel_order",
+                    "input": {"order_id": "ORD-20260919"},
+                },
             ],
         },
         {"role": "user", "content": "Wait! Is it on its way already?"},
@@ -154,7 +179,11 @@ body = {
     "tools": [
         {
             "name": "get_weather",
-            "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+            "input_schema": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}},
+                "required": ["city"],
+            },
         }
     ],
     "tool_choice": {"type": "tool", "name": "get_weather", "disable_parallel_tool_use": True},

@@ -42,7 +42,11 @@ for fault, meaning in KINDS.items():
 # %% tags=["exercise-2.1"]
 # A list of three pairs, such as ("name", "no verb").
 # BEGIN SOLUTION none
-faults = [("type", "free text for a choice"), ("target", "unclear value"), ("description", "no when")]
+faults = [
+    ("type", "free text for a choice"),
+    ("target", "unclear value"),
+    ("description", "no when"),
+]
 # END SOLUTION
 
 # %%
@@ -79,7 +83,9 @@ amount_cents = (True, "fails without")
 # END SOLUTION
 
 # %%
-check("2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_cents": amount_cents})
+check(
+    "2.2", {"mail_to": mail_to, "mail_copy": mail_copy, "page": page, "amount_cents": amount_cents}
+)
 
 # %% [markdown] tags=["solution"]
 # Required is what the call must fail without. A mail to nobody and a transfer of no amount make no sense. A copy has a sensible
@@ -125,7 +131,11 @@ change_email = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "customer_id": {"type": "string", "pattern": "^CUS-[0-9]{4}$", "description": "Such as CUS-1001."},
+            "customer_id": {
+                "type": "string",
+                "pattern": "^CUS-[0-9]{4}$",
+                "description": "Such as CUS-1001.",
+            },
             "email": {"type": "string", "format": "email", "description": "The new address."},
         },
         "required": ["customer_id", "email"],
@@ -138,8 +148,16 @@ set_status = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
-            "status": {"type": "string", "enum": ["packed", "shipped"], "description": "The new status."},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
+            "status": {
+                "type": "string",
+                "enum": ["packed", "shipped"],
+                "description": "The new status.",
+            },
         },
         "required": ["order_id", "status"],
         "additionalProperties": False,
@@ -151,8 +169,16 @@ set_price = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "product_id": {"type": "string", "pattern": "^PRD-[0-9]{3}$", "description": "Such as PRD-101."},
-            "price_cents": {"type": "integer", "minimum": 1, "description": "In cents: 24.50 is 2450."},
+            "product_id": {
+                "type": "string",
+                "pattern": "^PRD-[0-9]{3}$",
+                "description": "Such as PRD-101.",
+            },
+            "price_cents": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "In cents: 24.50 is 2450.",
+            },
         },
         "required": ["product_id", "price_cents"],
         "additionalProperties": False,
@@ -166,7 +192,11 @@ tools = [change_email, set_status, set_price]
 
 # %%
 said = "Set the price of product PRD-101 to 24.50."
-print(Simulated().explain({"messages": [{"role": "user", "content": said}], "tools": tools or [UPDATE_RECORD]}))
+print(
+    Simulated().explain(
+        {"messages": [{"role": "user", "content": said}], "tools": tools or [UPDATE_RECORD]}
+    )
+)
 
 # %%
 check("2.3", tools)
@@ -197,7 +227,11 @@ MANAGE_ORDER = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
             "action": {"type": "string", "description": "What to do."},
         },
         "required": ["order_id", "action"],
@@ -223,7 +257,11 @@ cancel_order = {
     "input_schema": {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
         },
         "required": ["order_id"],
         "additionalProperties": False,
@@ -235,9 +273,10 @@ cancel_order = {
 check("2.4", cancel_order)
 
 # %% [markdown] tags=["solution"]
-# Three things were in the way. The name claimed everything. The users' words (*stop*, *call off*, *twice*) were missing, and
-# neither did those of the twelve others (*withdraw*, *changed my mind*, *need*). And the required `action` was one more thing to be made up. *Before it is sent* rather than *that has not been sent*: this model takes
-# what follows a "not" for other people's work.
+# Three things were in the way. The name claimed everything. The users' words were missing, those of the ten (*stop*,
+# *call off*, *twice*) and those of the twelve others (*withdraw*, *changed my mind*, *need*). And the required `action`
+# was one more thing to be made up. *Before it is sent* rather than *that has not been sent*: this model takes what
+# follows a "not" for other people's work.
 #
 # The one that cannot be won is *Has ORD-20260908 been delivered?*: `refund_order` claims every "delivered order". The fault is the
 # neighbour's. Repair it there:
@@ -246,8 +285,14 @@ check("2.4", cancel_order)
 track_parcel = NEIGHBOURS["parcel"]
 repaired = {
     "cancel": cancel_order,
-    "refund": {**NEIGHBOURS["refund"], "description": "Pay money back when something arrived broken or never came."},
-    "parcel": {**track_parcel, "description": "Say where a parcel is and whether it has been delivered."},
+    "refund": {
+        **NEIGHBOURS["refund"],
+        "description": "Pay money back when something arrived broken or never came.",
+    },
+    "parcel": {
+        **track_parcel,
+        "description": "Say where a parcel is and whether it has been delivered.",
+    },
 }
 measure(repaired, REQUESTS)
 

@@ -103,7 +103,9 @@ def repair(schema, given):
         options = schema.get("properties", {}).get(name, {}).get("enum", [])
         if not isinstance(came, str) or came in options:
             continue
-        close = [one for one in options if isinstance(one, str) and one.casefold() == came.casefold()]
+        close = [
+            one for one in options if isinstance(one, str) and one.casefold() == came.casefold()
+        ]
         if len(close) == 1:
             value[name] = close[0]
             repairs.append((name, came, close[0]))
@@ -147,7 +149,7 @@ except ToolError as error:
 
 # %% tags=["exercise-3.3"]
 def objections(given, customer_id, shop):
-    """Why this customer may not have this refund, all reasons at once; [] when nothing speaks against it."""
+    """Why this customer may not have this refund, all reasons at once; [] if none."""
     # BEGIN SOLUTION
     foreign = [f"{given['order_id']} is not an order of this customer."]
     try:
@@ -190,7 +192,12 @@ LOG_WORK = {
     "properties": {
         "issue": {"type": "integer", "minimum": 1, "description": "The issue's number."},
         "state": {"type": ["string", "null"], "enum": ["open", "closed", None]},
-        "labels": {"type": "array", "items": {"type": "string"}, "maxItems": 3, "uniqueItems": True},
+        "labels": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": 3,
+            "uniqueItems": True,
+        },
         "where": {
             "type": "object",
             "properties": {"file": {"type": "string"}, "line": {"type": "integer", "minimum": 1}},
@@ -254,7 +261,9 @@ def read_input(given):
     if "hours" in given:
         value["hours"] = {entry["person"]: entry["hours"] for entry in given["hours"]}
         if len(value["hours"]) < len(given["hours"]):
-            problems.append("hours: a person comes twice; add the hours up and send each person once")
+            problems.append(
+                "hours: a person comes twice; add the hours up and send each person once"
+            )
     problems += [problem.message for problem in check_tool_input(LOG_WORK, value).problems]
     return value, problems
     # END SOLUTION

@@ -40,7 +40,12 @@ SCHEMA = {
 }
 VALUE = {"room": "moon", "guests": "5"}
 WANTED = [
-    {"path": "room", "expected": "one of garden, attic", "received": '"moon"', "hint": "send one of these words"},
+    {
+        "path": "room",
+        "expected": "one of garden, attic",
+        "received": '"moon"',
+        "hint": "send one of these words",
+    },
     {"path": "guests", "expected": "integer", "received": '"5"', "hint": "send 5 without quotes"},
 ]
 
@@ -69,7 +74,9 @@ def check_input(schema, value):
     faults = []
 
     def told(path, expected, came, instead):
-        faults.append({"path": path, "expected": expected, "received": came[:100], "hint": instead[:100]})
+        faults.append(
+            {"path": path, "expected": expected, "received": came[:100], "hint": instead[:100]}
+        )
 
     if not isinstance(value, dict):
         told("", "an object", json.dumps(value), "send one object with the fields by name")
@@ -85,7 +92,9 @@ def check_input(schema, value):
             continue
         if rules is None:
             near = difflib.get_close_matches(name, properties)
-            told(name, "no such field", shown, f"do you mean {near[0]}?" if near else "leave it out")
+            told(
+                name, "no such field", shown, f"do you mean {near[0]}?" if near else "leave it out"
+            )
             continue
         kind = rules.get("type")
         fits = kind is None or isinstance(came, kinds[kind])
@@ -96,7 +105,12 @@ def check_input(schema, value):
         if not fits:
             digits = came.lstrip("-").replace(".", "", 1) if isinstance(came, str) else ""
             quoted = kind in ("integer", "number") and digits.isdigit()
-            told(name, kind, shown, f"send {came} without quotes" if quoted else f"send one of type {kind}")
+            told(
+                name,
+                kind,
+                shown,
+                f"send {came} without quotes" if quoted else f"send one of type {kind}",
+            )
         elif "enum" in rules and came not in rules["enum"]:
             told(name, f"one of {', '.join(rules['enum'])}", shown, "send one of these words")
         elif "minimum" in rules and came < rules["minimum"]:
@@ -215,7 +229,12 @@ REQUESTS = [
     "Please send zoe@example.net an apology voucher of 9.99, last day January 3, 2027.",
     "Product PRD-303 gets a discount of 20% until 31 January 2027.",
 ]
-before = {"amount": "amount: wrong", "last_day": "last_day: wrong", "kind": "kind: wrong", "share": "share: wrong"}
+before = {
+    "amount": "amount: wrong",
+    "last_day": "last_day: wrong",
+    "kind": "kind: wrong",
+    "share": "share: wrong",
+}
 print(recover(before, REQUESTS, service=VOUCHERS))
 
 # %% tags=["exercise-4.3"]

@@ -51,10 +51,14 @@ def guarded_execute(calls, tools, approver=None):
         try:
             answer = approver(copy.deepcopy(call)) if approver else None
         except Exception:
-            refused[call["id"]] = f"{call['name']} has to be approved, and asking for it failed. Nothing was done."
+            refused[call["id"]] = (
+                f"{call['name']} has to be approved, and asking for it failed. Nothing was done."
+            )
             continue
         if approver is None:
-            refused[call["id"]] = f"{call['name']} has to be approved, and nobody was there. Nothing was done."
+            refused[call["id"]] = (
+                f"{call['name']} has to be approved, and nobody was there. Nothing was done."
+            )
         elif answer is not True:
             why = answer if isinstance(answer, str) and answer else "no reason was given"
             refused[call["id"]] = f"A person refused {call['name']}: {why}. Nothing was done."

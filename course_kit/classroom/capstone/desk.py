@@ -53,11 +53,13 @@ def desk_agent(*, without: str | Iterable[str] = ()) -> Callable[[Job], Any]:
         }
         limits = LIMITS if "limits" in guards else NO_LIMITS
         store = RunStore(job.folder / "runs.sqlite3") if "store" in guards else None
-        broken_off = [run["run_id"] for run in store.runs() if run["stopped"] is None] if store else []
+        stored = store.runs() if store else []
+        broken_off = [run["run_id"] for run in stored if run["stopped"] is None]
         if store and broken_off:
             run = resume_agent(job.client, store, broken_off[0], **given)
         else:
-            run = run_agent(job.client, messages=job.said, store=store, **limits, **given)
+            given |= limits
+            run = run_agent(job.client, messages=job.said, store=store, **given)
         (job.folder / "trace.jsonl").write_text(run.trace.export(), encoding="utf-8")
         return run
 
@@ -70,23 +72,28 @@ def colleagues_agent(job: Job) -> Any:
 
 
 def tools_of(job: Job, guards: Collection[str]) -> list[Any]:
-    """The tools for one job: the desk's six, a way to ask, and those of the other services."""
+    """The tools for one job: the desk's six, a way to ask, and the other services'."""
     shop = job.shop.for_customer(job.customer) if "scope" in guards else job.shop
-    desk = desk_tools(shop, task=job.ticket if "key" in guards else None)
+    task = job.ticket if "key" in guards else None
+    desk = {one.name: one for one in desk_tools(shop, task=task)}
     # strict where it costs nothing: no optional input, no bound that becomes words
-    desk = [replace(one, strict=True) if one.name in ("query_order", "cancel_order") else one for one in desk]
+    for name in ("query_order", "cancel_order"):
+        desk[name] = replace(desk[name], strict=True)
     # a cancelled order cannot be brought back, so a person decides here too
-    desk = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk]
+    desk["cancel_order"] = replace(desk["cancel_order"], needs_approval=True)
     if "notes" in guards:
-        desk = [without_orders(one) if one.name == "query_order" else one for one in desk]
+        desk["query_order"] = without_orders(desk["query_order"])
     if "limits" in guards:
-        desk = [repeated(one, first_wait=0.001) if one.effect == "read" else one for one in desk]
+        reads = [one for one in desk.values() if one.effect == "read"]
+        desk |= {one.name: repeated(one, first_wait=0.001) for one in reads}
     if "hints" not in guards:
-        desk = [says_nothing(one) for one in desk]
+        desk = {name: says_nothing(one) for name, one in desk.items()}
 
-    tools, ask_user = [*desk, *job.more], [asking(job)] if "ask" in guards else []
+    ask_user = [asking(job)] if "ask" in guards else []
+    tools = [*desk.values(), *job.more]
     if "search" in guards and job.more:
-        return [SEARCH, *ask_user, *(replace(one, defer_loading=True) for one in tools)]
+        deferred = [replace(one, defer_loading=True) for one in tools]
+        return [SEARCH, *ask_user, *deferred]
     return [*ask_user, *tools]
 
 
