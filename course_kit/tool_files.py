@@ -46,7 +46,7 @@ def read_tools(file: Path) -> list[Any]:
     if file.suffix == ".py":
         return _tools_of_module(file.resolve())
     try:
-        lines = [line for line in text.splitlines() if line.strip()] if file.suffix == ".jsonl" else []
+        lines = [line for line in text.split("\n") if line.strip()] if file.suffix == ".jsonl" else []
         given = [parse_json(line) for line in lines] if lines else parse_json(text)
     except NotJSON as error:
         raise ToolFileError(f"{file} is {error}. Fix it there, or name a Python module (.py).") from None

@@ -1409,3 +1409,26 @@ def test_a_limit_that_is_none_is_said_before_a_run_is_taken_up(tmp_path, limits,
     with pytest.raises((TypeError, ValueError)) as awaited:
         asyncio.run(resume_agent_async(Script(), tmp_path / "runs.sqlite3", "run_1", **limits))
     assert (str(plain.value), str(awaited.value)) == (said, said)
+
+
+@both_drivers
+@pytest.mark.parametrize("given", ["toolu_A", "", "a.b c", None])
+def test_fr03_calls_that_share_an_id_or_have_none_get_one_each(drive, notes, given):
+    """Servers that only look like the API give such ids; each call keeps its own result, the history stays legal."""
+    words = ["one", "two"]
+    twice = reply(*({**tool_use("a", "note", {"word": word}), "id": given} for word in words), stop_reason="tool_use")
+    script = Script(twice, twice, reply("Done."))
+    run = drive(script, [notes.note])
+    assert (run.stopped, notes.taken) == ("end_turn", words * 2)
+    blocks = [block for message in script.requests[-1]["messages"][1:] for block in message["content"]]
+    called = [block["id"] for block in blocks if "id" in block]
+    assert len(set(called)) == 4 and called == [block["tool_use_id"] for block in blocks if "id" not in block]
+    assert_legal(run)
+    assert twice["content"][0]["id"] == given, "the reply itself is not changed"
+
+
+@both_drivers
+@pytest.mark.parametrize("budget", [0, 1, -5])
+def test_a_budget_that_holds_no_result_is_refused_before_a_tool_runs(drive, notes, budget):
+    with pytest.raises(ValueError, match="which hold no result: give 20 or more"):
+        drive(Script(), [notes.note], budget=budget)

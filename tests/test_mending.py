@@ -236,3 +236,154 @@ def test_a_history_kept_as_the_sdk_gives_it():
     assert repair_messages(history) == repair_messages(plain)
     assert trim_messages([*history, results], 3) == [*history, results]
     assert trim_messages([*history, results, assistant("4 C."), user("Thanks.")], 1) == [user("Thanks.")]
+
+
+# Reminders, server tools, empty messages, thinking
+
+REMIND = {"role": "system", "content": "Be brief."}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Oslo"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+LOOK_UP = {"type": "server_tool_use", "id": "srvtoolu_2", "name": "tool_search_tool_bm25", "input": {"query": "x"}}
+ANSWERED = user([tool_result("toolu_A", "4 C")])
+SWAPPED = user([tool_result("toolu_B", "19 C"), tool_result("toolu_A", [])])
+BOTH_ANSWERED = user(SWAPPED["content"][::-1])
+THOUGHT = {"type": "thinking", "thinking": "Oslo first.", "signature": "c2ln"}
+UNUSUAL = {
+    "reminders": [ASKED, REMIND, assistant([call("A")]), ANSWERED, REMIND, REMIND, assistant("4 C."), user("And now?")],
+    "a reminder at the end": [ASKED, assistant([call("A")]), ANSWERED, REMIND],
+    "a reminder after a server tool": [ASKED, assistant([SEARCH, FOUND]), REMIND, assistant("Found."), user("Thanks.")],
+    "one turn in two messages": [ASKED, assistant("Let me see."), assistant([call("A")]), ANSWERED],
+    "calls in two messages": [ASKED, assistant([call("A")]), assistant([call("B")]), BOTH_ANSWERED],
+    "a server tool that paused": [ASKED, assistant([SEARCH]), assistant([FOUND, text("Found.")]), user("Thanks.")],
+    "a server tool still running": [
+        ASKED,
+        assistant([SEARCH, call("A")]),
+        ANSWERED,
+        assistant([FOUND]),
+        user("Go on."),
+    ],
+    "an empty message beside another": [ASKED, user(""), assistant([call("A")]), user([]), ANSWERED, user("")],
+    "results in another order": [ASKED, assistant([call("A"), call("B")]), SWAPPED],
+}
+
+
+def broken_beside_search(messages: list) -> list[str]:
+    body = {"model": DEFAULT_MODEL, "max_tokens": 9, "tools": [WEATHER, WEB_SEARCH], "messages": messages}
+    return [violation.message for violation in check_request(body)]
+
+
+WEB_SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+
+
+@pytest.mark.parametrize("messages", UNUSUAL.values(), ids=UNUSUAL)
+def test_an_unusual_history_is_legal_at_every_cut_and_needs_no_repair(messages):
+    assert broken_beside_search(messages) == [] and repair_messages(messages) == messages
+    for keep in range(1, len(messages) + 2):
+        kept = trim_messages(messages, keep)
+        blocks = [block for message in kept for block in content_blocks(message)]
+        called = {block["id"] for block in blocks if "id" in block}
+        assert broken_beside_search(kept) == [], f"{keep} kept"
+        assert {block["tool_use_id"] for block in blocks if "tool_use_id" in block} <= called, f"{keep} kept"
+
+
+def test_thinking_does_not_move_to_a_shorter_conversation():
+    """The mock signs thinking as the 5.5 models do: for the conversation that it came from."""
+    client = MockProvider([[call("A")], [call("B")], "4 C and 19 C."]).client()
+    history = [user("Oslo, then Lima?")]
+    asked = {"model": DEFAULT_MODEL, "max_tokens": 2000, "tools": [WEATHER], "thinking": {"type": "adaptive"}}
+    for result in ("toolu_A", "toolu_B", None):
+        reply = client.messages.create(messages=history, **asked)
+        history.append(assistant([block.model_dump(mode="json", exclude_unset=True) for block in reply.content]))
+        history.append(user([tool_result(result, "4 C")] if result else "Thanks."))
+    assert [block["type"] for block in history[-2]["content"]] == ["thinking", "text"]
+    assert check_request({**asked, "messages": history[3:]}), "thinking that was moved is refused"
+    for keep in range(1, len(history) + 1):
+        assert check_request({**asked, "messages": trim_messages(history, keep)}) == []
+    assert trim_messages(history, len(history)) == history
+    mangled = [history[0], history[1], user("Well?"), *history[3:]]
+    assert check_request({**asked, "messages": repair_messages(mangled)}) == []
+    assert repair_messages(mangled)[1] == history[1], "thinking before the place of the repair stays"
+
+
+MISPLACED = [
+    ([REMIND, ASKED], [ASKED, REMIND]),
+    (
+        [ASKED, assistant([call("A")]), REMIND, ANSWERED, assistant("4 C.")],
+        [ASKED, assistant([call("A")]), ANSWERED, REMIND, assistant("4 C.")],
+    ),
+    ([ASKED, assistant("4 C."), REMIND], [ASKED, REMIND, assistant("4 C.")]),
+    ([REMIND, assistant("4 C.")], [user("Be brief."), assistant("4 C.")]),
+    ([ASKED, {"role": "system", "content": ""}, assistant("4 C.")], [ASKED, assistant("4 C.")]),
+    ([ASKED, assistant([SEARCH, text("Wait.")]), user("Well?")], [ASKED, assistant("Wait."), user("Well?")]),
+    ([ASKED, assistant([FOUND, text("Found.")])], [ASKED, assistant("Found.")]),
+    ([ASKED, assistant([LOOK_UP, call("A")]), ANSWERED], [ASKED, assistant([call("A")]), ANSWERED]),
+    ([user([text("Weather?"), call("A"), FOUND, THOUGHT]), assistant([ANSWERED["content"][0], text("4 C.")])],)
+    + ([ASKED, assistant("4 C.")],),
+    (
+        [
+            ASKED,
+            assistant([call("A")]),
+            user(
+                [
+                    tool_result("toolu_A", [{"type": "tool_reference", "tool_name": "get_weather"}, text("One.")]),
+                    text("?"),
+                ]
+            ),
+        ],
+        [
+            ASKED,
+            assistant([call("A")]),
+            user([tool_result("toolu_A", [{"type": "tool_reference", "tool_name": "get_weather"}]), text("?")]),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("broken", "mended"), MISPLACED)
+def test_reminders_server_tools_and_blocks_of_the_other_side_are_mended(broken, mended):
+    repaired = repair_messages(broken)
+    assert repaired == [{**message, "content": content_blocks(message)} for message in mended]
+    spoken = [user("And now?")] if repaired[-1]["role"] == "assistant" else []
+    assert broken_beside_search([*repaired, *spoken]) == [] and repair_messages(repaired) == repaired
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "`messages` is None: give a list of messages."),
+        ("hello", "`messages` is 'hello': give a list of messages."),
+        (
+            {"role": "user", "content": "hi"},
+            "`messages` is {'role': 'user', 'content': 'hi'}: give a list of messages.",
+        ),
+        (["hello"], r"messages\[0\] is 'hello': a message is a dict with `role` and `content`."),
+        ([user("hi"), {"role": "user"}], r"messages\[1\] is {'role': 'user'}: a message is a dict with"),
+        (
+            [{"role": "user", "content": {"type": "text"}}],
+            r"The content of messages\[0\] is one block: put it into a list.",
+        ),
+        ([{"role": "user", "content": ["hi"]}], r"messages\[0\] holds 'hi': a block is a dict with a `type`."),
+        (
+            [{"role": "user", "content": [{"text": "hi"}]}],
+            r"messages\[0\] holds {'text': 'hi'}: a block is a dict with",
+        ),
+        ([{"role": "user", "content": [{"type": "text"}]}], r"messages\[0\] holds a `text` block without its `text`."),
+        (
+            [user("hi"), {"role": "assistant", "content": [{"type": "tool_use", "name": "t", "input": {}}]}],
+            r"messages\[1\] holds a `tool_use` block without its `id`.",
+        ),
+        (
+            [user("hi"), {"role": "user", "content": [{"type": "web_search_tool_result"}]}],
+            r"messages\[1\] holds a `web_search_tool_result` block without its `tool_use_id`.",
+        ),
+    ],
+)
+def test_what_is_no_conversation_gets_one_sentence(given, said):
+    for mend in (repair_messages, lambda messages: trim_messages(messages, 2)):
+        with pytest.raises(TypeError, match=said):
+            mend(given)
+
+
+def test_keep_is_a_whole_number():
+    with pytest.raises(TypeError, match="keep is '2': give a whole number."):
+        trim_messages([user("hi")], "2")

@@ -29,7 +29,6 @@ from course_kit.contract.schema import (
     invalid_json_result,
     parse_json,
     schema_problem,
-    validator,
 )
 
 DATA = Path(os.environ.get("COURSE_SHARED_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
@@ -108,7 +107,8 @@ def test_an_object_written_twice_as_text():
         ({"$ref": "#/$defs/X"}, "#/$defs/X"),
         ({"name": "a", "input_schema": {"type": "objekt"}}, "`type` is one of null, boolean"),
         ({"name": "a", "inputSchema": {}}, "it has no `input_schema`"),
-        ({"type": "function", "function": {"name": "a"}}, "`type`"),
+        ({"type": "function", "function": {"name": "a", "parameters": {}}}, "it has no `input_schema`"),
+        ({"type": "function", "name": "a", "parameters": {}}, "it has no `input_schema`"),
         ({"name": "a", "input_schema": None}, "a schema must be a JSON object"),
         (None, "it has no `input_schema`"),
         (object(), "it has no `input_schema`"),
@@ -683,7 +683,7 @@ def test_long_enums_and_many_problems_are_cut():
 )  # fmt: skip
 def test_schema_problem_names_what_is_wrong(schema, problem):
     assert schema_problem(schema) == problem
-    for use in (validator, lambda schema: conforms(schema, 1)):
+    for use in (compiled.valid, lambda schema: conforms(schema, 1)):
         with pytest.raises(SchemaError):
             use(schema)
 
@@ -758,10 +758,10 @@ def test_an_inner_id_is_checked_and_explained_by_path():
 def test_a_changed_schema_is_another_schema():
     schema = {"properties": {"n": {"type": "integer"}}}
     assert conforms(schema, {"n": 1})
-    first = validator(schema)
-    assert validator(copy.deepcopy(schema)) is first
+    first = compiled.valid(schema)
+    assert compiled.valid(copy.deepcopy(schema)) is first
     schema["properties"]["n"]["type"] = "string"
-    assert not conforms(schema, {"n": 1}) and validator(schema) is not first
+    assert not conforms(schema, {"n": 1}) and compiled.valid(schema) is not first
     assert schema_problem(schema) is None
     schema["properties"]["n"]["type"] = "x"
     assert schema_problem(schema) is not None

@@ -59,7 +59,7 @@ def test_failures_have_a_type():
 
 def test_without_the_library_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(SetupError, match="pip install opentelemetry-sdk"):
+    with pytest.raises(SetupError, match=r'pip install "course-kit\[otel\]"'):
         to_spans(MAIL)
 
 

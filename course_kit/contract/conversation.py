@@ -15,6 +15,11 @@ __all__ = ["TURN_RULES", "CONTENT_RULES"]
 Findings = Iterator[Found]
 MESSAGES = ("messages",)
 PROBE = "request probes, 2026-08-31"
+# What the server's own tools answer with, each beside its call in the assistant's turn.
+SERVER_RESULTS = tuple(
+    f"{name}_tool_result"
+    for name in "web_search web_fetch code_execution bash_code_execution text_editor_code_execution tool_search".split()
+)
 
 
 # Whose block it is, and what a result may hold.
@@ -233,18 +238,18 @@ def server_call_not_left_open(request: Request) -> Findings:
     "reported",
     "the API's own text for another server tool, 2026-05 to 2026-09",
     needs=MESSAGES,
-    blocks=("tool_search_tool_result",),
+    blocks=SERVER_RESULTS,
 )
 def server_result_has_call(request: Request) -> Findings:
-    """The result of a search comes after its `server_tool_use`."""
+    """The result of a server tool comes after its `server_tool_use`."""
     called: set[str] = set()
     for role, path, block in request.blocks:
         if block["type"] == "server_tool_use" and role == "assistant":
             called.add(block["id"])
-        elif block["type"] == "tool_search_tool_result" and block["tool_use_id"] not in called:
+        elif block["type"] in SERVER_RESULTS and block.get("tool_use_id") not in called:
             words = (
-                f"unexpected `tool_use_id` found in `tool_search_tool_result` blocks: {block['tool_use_id']}. Each "
-                "`tool_search_tool_result` block must have a corresponding `server_tool_use` block before it."
+                f"unexpected `tool_use_id` found in `{block['type']}` blocks: {block.get('tool_use_id')}. Each "
+                f"`{block['type']}` block must have a corresponding `server_tool_use` block before it."
             )
             yield Found(path, words)
 

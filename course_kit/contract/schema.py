@@ -28,7 +28,6 @@ __all__ = [
     "invalid_json_result",
     "parse_json",
     "schema_problem",
-    "validator",
 ]
 
 MAX_DEPTH = 128  # levels of arrays and objects in an input, far more than a model writes
@@ -118,12 +117,6 @@ def conforms(schema: dict[str, Any] | bool, value: Any) -> bool:
         return False
 
 
-def validator(schema: dict[str, Any] | bool) -> Any:
-    """The engine's `Draft202012Validator`, from a bounded cache keyed by the schema's content."""
-    known = valid(schema)
-    return known.engine(known.root)
-
-
 def _schema_of(definition: Any) -> tuple[Any, str | None]:
     """The schema of a tool, or why there is none."""
     none = "it has no `input_schema`"
@@ -135,7 +128,8 @@ def _schema_of(definition: Any) -> tuple[Any, str | None]:
         return definition["input_schema"], None
     # subtle: a schema may hold any key, so another provider's definition would let everything pass.
     is_schema = {"type", "properties", "$ref", "anyOf", "oneOf", "allOf"} & definition.keys()
-    return definition, none if "name" in definition and not is_schema else None
+    foreign = definition.get("type") == "function" or ("name" in definition and not is_schema)
+    return definition, none if foreign else None
 
 
 # Text.

@@ -69,7 +69,8 @@ def run_agent(
     `budget`          characters allowed in a result, for tools that set no limit; `LargeObjects.behind` keeps the rest
 
     People and memory:
-    `approver`        decides about calls that need approval (`approval.py`); without one they are refused
+    `approver`        a function of the call that needs approval: `True`, `False`, or `allow()`, `deny("why")`,
+                      `edit({…})`, `wait()`; a text is a no and its reason; without an approver they are refused
     `store`           a file that keeps the run, so that `resume_agent` can resume it after a crash or a decision
     `on_event`        called with each event of the trace as it happens
     """

@@ -4,7 +4,7 @@ Every function here keeps one promise: append a user turn to its result and the 
 for again and when a run ends is decided in `loop.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from course_kit.contract.messages import Block, Message, assistant, content_blocks, text, tool_result, tool_use_blocks
 
@@ -46,9 +46,12 @@ def turn(content: list[Block]) -> list[Message]:
     return [assistant(kept)] if kept else []
 
 
-def without_open_server_calls(messages: list[Message]) -> list[Message]:
-    """The history without calls of server tools that got no result: a user turn after them would be refused."""
-    done = {block.get("tool_use_id") for message in messages for block in content_blocks(message)}
+def without_open_server_calls(messages: list[Message], running: Iterable[str] = ()) -> list[Message]:
+    """The history without calls of server tools that got no result: a user turn after them would be refused.
+
+    Those with their id in `running` may stay.
+    """
+    done = {block.get("tool_use_id") for message in messages for block in content_blocks(message)} | set(running)
     closed: list[Message] = []
     for message in messages:
         content = content_blocks(message)

@@ -6,14 +6,18 @@ other providers bring their own function.
 
 import inspect
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from course_kit.contract.messages import Message, content_blocks, tool_use_blocks
 
 from .timing import Watch, start_watch
 from .trace import Event
 
 __all__ = ["Ask", "AskAsync", "asker", "async_asker"]
 
+CALL_ID = re.compile("[a-zA-Z0-9_-]+")
 Ask = Callable[[dict[str, Any]], Event]
 AskAsync = Callable[[dict[str, Any]], Awaitable[Event]]
 
@@ -25,7 +29,7 @@ def asker(client: Any) -> Ask:
     def ask(request: dict[str, Any]) -> Event:
         watch = start_watch()
         try:
-            return _reply(send(request), watch)
+            return _reply(send(request), request, watch)
         except Exception as error:
             return _lost(error, watch)
 
@@ -40,7 +44,7 @@ def async_asker(client: Any) -> AskAsync:
         watch = start_watch()
         try:
             message = send(request)
-            return _reply(await message if inspect.isawaitable(message) else message, watch)
+            return _reply(await message if inspect.isawaitable(message) else message, request, watch)
         except Exception as error:
             return _lost(error, watch)
 
@@ -61,7 +65,7 @@ def _sender(client: Any) -> Callable[[dict[str, Any]], Any]:
     raise TypeError(f"`client` is {kind}: give an anthropic client or a function request -> message.{hint}")
 
 
-def _reply(message: Any, watch: Watch) -> Event:
+def _reply(message: Any, request: dict[str, Any], watch: Watch) -> Event:
     if inspect.iscoroutine(message):
         message.close()
         raise TypeError("This client is to be awaited: call `await run_agent_async(...)` instead of `run_agent(...)`.")
@@ -69,7 +73,24 @@ def _reply(message: Any, watch: Watch) -> Event:
         message = message.to_dict(mode="json")
     if not (isinstance(message, dict) and message.keys() >= {"content", "stop_reason"}):
         raise TypeError(f"The model's reply is {message!r:.80}: a message has `content` and `stop_reason`.")
-    return {"event": "reply", "message": message, **watch.read()}
+    return {"event": "reply", "message": _with_ids_of_their_own(message, request["messages"]), **watch.read()}
+
+
+def _with_ids_of_their_own(message: Message, before: list[Message]) -> Message:
+    """The reply with one id for each call: other servers than the API leave it empty, or give one twice.
+
+    A second call with an id of the history would be refused, and nobody could tell their results apart.
+    """
+    taken = {call.get("id") for earlier in before if isinstance(earlier, dict) for call in tool_use_blocks(earlier)}
+    content = content_blocks(message)
+    for index, block in enumerate(content):
+        if block.get("type") == "tool_use":
+            id, number = block.get("id"), len(taken)
+            while id in taken or not isinstance(id, str) or not CALL_ID.fullmatch(id):
+                id, number = f"toolu_{number}", number + 1
+            taken.add(id)
+            content[index] = block if id == block.get("id") else {**block, "id": id}
+    return message if content == content_blocks(message) else {**message, "content": content}
 
 
 def _lost(error: Exception, watch: Watch) -> Event:

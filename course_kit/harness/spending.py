@@ -6,6 +6,8 @@ A pure function of the events, as `stalls.py` and the cap of `failures.py` are: 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from .trace import tokens_of
+
 __all__ = ["Spent", "over_budget", "spent"]
 
 
@@ -22,13 +24,8 @@ def spent(events: Iterable[Mapping[str, Any]]) -> Spent:
     for event in events:
         calls += event["event"] == "started"
         if event["event"] == "reply":
-            tokens += tokens_of(event["message"].get("usage") or {})
+            tokens += tokens_of(event["message"], "input") + tokens_of(event["message"], "output")
     return Spent(calls, tokens)
-
-
-def tokens_of(usage: Mapping[str, Any]) -> int:
-    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    return sum(usage.get(kind) or 0 for kind in kinds)
 
 
 def over_budget(

@@ -129,8 +129,7 @@ def tool(
         raise ValueError(f"`effect` is {effect!r}: say 'read', 'write' or 'irreversible'.")
     if timeout is not None and timeout <= 0:
         raise ValueError(f"`timeout` is {timeout}: give the seconds to wait, or None to wait without a limit.")
-    if budget is not None and budget < SMALLEST_BUDGET:
-        raise ValueError(f"`budget` is {budget} characters, which hold no result: give {SMALLEST_BUDGET} or more.")
+    check_budget(budget)
     name = name_of(function, name)
     said, texts = docstring(function)
     converters: Mapping[str, Any] = {}
@@ -176,6 +175,7 @@ def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
     Plain functions become tools. A dict is a definition without a function, such as a server tool, and stays a dict.
     `budget` applies to tools that set none themselves.
     """
+    check_budget(budget)
     if isinstance(tools, Toolbox) and budget is None:
         return tools
     if isinstance(tools, Tool) or not isinstance(tools, Iterable):
@@ -196,6 +196,12 @@ def toolbox(tools: Tools, budget: int | None = None) -> Toolbox:
             raise ValueError(f"Two tools are called `{name}`: rename one with `tool(function, name=...)`.")
         box[name] = entry
     return box
+
+
+def check_budget(budget: int | None) -> None:
+    """Refuse a budget that holds no result, before a tool has run and its result is lost."""
+    if budget is not None and budget < SMALLEST_BUDGET:
+        raise ValueError(f"`budget` is {budget} characters, which hold no result: give {SMALLEST_BUDGET} or more.")
 
 
 def definitions(tools: Tools) -> list[dict[str, Any]]:

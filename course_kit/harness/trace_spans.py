@@ -60,7 +60,7 @@ def to_spans(source: Any, tracer: Any = None, *, inputs: Inputs = "masked", end:
     try:
         from opentelemetry import trace as otel
     except ImportError:
-        raise SetupError("OpenTelemetry is not installed here: run `pip install opentelemetry-sdk`.") from None
+        raise SetupError('OpenTelemetry is not installed here: run `pip install "course-kit[otel]"`.') from None
     tracer = tracer or otel.get_tracer("course_kit")
     run = spans_of(source, inputs)
     begun = run["began"]
