@@ -147,6 +147,13 @@ def test_a_file_that_is_not_there_or_not_utf8(tmp_path):
         load_cases(tmp_path / "latin.jsonl")
 
 
+@pytest.mark.parametrize("between", ["\u2028", "\u2029", "\x85", "\x0b", "\r", "\n"])
+def test_a_text_may_hold_any_line_end(between, tmp_path):
+    case = Case("a", "negative", f"One{between}two")
+    save_cases([case, Case("b", "negative", "Three")], tmp_path / "cases.jsonl")
+    assert load_cases(tmp_path / "cases.jsonl")[0] == case
+
+
 def test_a_function_cannot_be_saved(tmp_path):
     case = Case("a", prompt="b", expect={"state": [lambda state: True]})
     with pytest.raises(CaseError, match="a function cannot be written to a file"):

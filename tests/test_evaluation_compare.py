@@ -69,6 +69,12 @@ def test_cases_that_all_moved_alike_are_more_than_noise_from_six_on():
     ]  # fmt: skip
 
 
+def test_the_last_digit_of_a_difference_does_not_hide_that_all_moved_alike():
+    before, after = (run(cases(*(c + step for c in (1, 2, 4, 5, 6, 7, 8)))) for step in (0, 1))
+    for found in (compare(before, after), compare(after, before)):
+        assert found.interval.method == "all 7 tasks alike" and found.interval.width > 0.05
+
+
 def test_fewer_than_six_cases_that_moved_are_noise_wherever_the_interval_lies():
     assert sign_test(LEAST_MOVED, 0) < 0.05 < sign_test(LEAST_MOVED - 1, 0)
     five = compare(run(cases(5, 4, 3, 5, 6)), run(cases(7, 7, 5, 8, 8)))

@@ -94,3 +94,18 @@ def test_what_a_provider_received_is_read():
     ]
     assert (seen.text, seen.stopped, seen.steps, seen.refused) == ("Here it is.", "end_turn", 3, (400,))
     assert seen.input_tokens > 0 < seen.output_tokens
+
+
+def test_an_agent_that_returns_a_text_is_judged_by_what_its_provider_received():
+    """A text hides the calls: a case that forbids one would pass, whatever was called."""
+    from course_kit.evaluation.cases import Case
+    from course_kit.evaluation.trials import run_trials
+    from course_kit.mock.provider import MockProvider
+
+    def agent(prompt, client):
+        run_agent(client, tools=[look], messages=prompt)
+        return "All is well."
+
+    case = Case("hostile", "hostile", "Where is it?", expect={"never": ["look"], "says": ["all is well"]})
+    [record] = run_trials([case], lambda seed: MockProvider(SCRIPT), agent=agent, trials=1, progress=False)
+    assert not record["passed"] and [call["tool"] for call in record["calls"]] == ["look", "look", "look", "lok"]

@@ -50,6 +50,14 @@ def test_fr28_one_task_six_of_eight():
     assert [round(value, 6) for value in pass_curve([(8, 6)])] == values
 
 
+@pytest.mark.parametrize("n", [3, 10, 49, 100, 1000])
+def test_both_are_exact_to_the_last_digit(n):
+    for c in (0, 1, n // 3, n - 1, n):
+        assert pass_at_k(n, c, 1) == pass_hat_k(n, c, 1) == c / n
+        for k in (2, 3):
+            assert pass_at_k(n, c, k) == float(1 - Fraction(comb(n - c, k), comb(n, k)))
+
+
 def test_nine_of_ten_is_seventy_percent_at_three():
     assert pass_hat_k(10, 9, 3) == 0.7 == comb(9, 3) / comb(10, 3)
 
@@ -218,7 +226,7 @@ def test_the_curves_of_the_lesson_are_those_that_were_published(shared_data):
         if (row["domain"], row["model"], row["submission_date"][:7]) == ("airline", "Claude Opus 4.5", "2026-02")
     ]
     assert told == {
-        "Claude Opus 4.5, τ² airline, 2026": opus,
+        "Claude Opus 4.5, τ³ airline, 2026": opus,
         "Claude 3.5 Sonnet, retail, 2024": readme["retail", "claude-3-5-sonnet-20241022"],
         "GPT-4o, airline, 2024": readme["airline", "gpt-4o"],
     }

@@ -53,7 +53,8 @@ def test_each_case_is_a_test_that_says_what_was_wrong(tmp_path):
     assert "0 of 2 trials passed.\n   2 × bad: [text] The answer does not say 'splendid'." in failed
     assert "Traceback" not in failed and "plugin.py" not in failed
     (tmp_path / "cases.jsonl").write_text("{", encoding="utf-8")
-    assert "line 1: this is not JSON" in run_pytest(tmp_path).stdout
+    said = run_pytest(tmp_path).stdout
+    assert "line 1: this is not JSON" in said and "_caller.py" not in said and "plugin.py" not in said
 
 
 def run_pytest(folder):

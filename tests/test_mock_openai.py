@@ -263,6 +263,14 @@ def test_responses_keeps_what_was_said():
     assert [asked["role"], called["content"][0]["name"], answered["content"][0]["content"]] == ["user", "add", "2"]
 
 
+def test_a_request_asked_twice_is_kept_as_two_responses():
+    mock = Mock([call("add", a=1), "No.", "2"])
+    first, second = respond(mock), respond(mock)
+    assert first.id != second.id
+    output = {"type": "function_call_output", "call_id": first.output[0].call_id, "output": "2"}
+    assert respond(mock, input=[output], previous_response_id=first.id).output_text == "2"
+
+
 def test_responses_forgets_what_it_must_not_keep():
     mock = Mock([call("add", a=1), "2"])
     first = respond(mock, store=False)

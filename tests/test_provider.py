@@ -268,6 +268,48 @@ def test_tool_ids_are_unique_within_a_conversation() -> None:
     assert all(exchange.violation is None for exchange in provider.requests)
 
 
+@pytest.mark.parametrize("way", [created, streamed])
+def test_a_request_answered_once_more_gets_new_ids(way: Callable[..., Any]) -> None:
+    """Other words under the ids of an earlier message would be taken for that message."""
+
+    def ids(seed: int = 0, **options: Any) -> list[str]:
+        client = MockProvider(lambda request: [CITY, CITY], seed=seed, **options).client()
+        replies = [way(client, body()) for _ in range(3)]
+        return [id for reply in replies for id in (reply.id, *(block.id for block in reply.content))]
+
+    assert len(set(ids())) == 9
+    assert ids() == ids() and ids()[:3] == ids(faults={1: faults.status(529, retry_after=0.001)})[:3]
+
+
+# ── Headers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+COUNTED = ("requests", "tokens", "input-tokens", "output-tokens")
+ALWAYS = {"request-id", "content-type", "anthropic-organization-id"} | {
+    f"anthropic-ratelimit-{name}-{part}" for name in COUNTED for part in ("limit", "remaining", "reset")
+}
+
+
+@pytest.mark.parametrize(
+    ("request_body", "path", "fault", "status"),
+    [
+        (body(), "/v1/messages", None, 200),
+        (body(stream=True), "/v1/messages", None, 200),
+        (body(model="claude-none"), "/v1/messages", None, 404),
+        (body(), "/v1/messages", faults.status(429, retry_after=2), 429),
+        (body(), "/v1/messages", faults.status(529), 529),
+        (body(), "/v1/messages", faults.error_event(), 529),
+        ({"requests": []}, "/v1/messages/batches", None, 400),
+        ({}, "/v1/messages/batches/msgbatch_none/cancel", None, 404),
+    ],
+)
+def test_every_answer_carries_the_headers_of_the_api(request_body: Any, path: str, fault: Any, status: int) -> None:
+    answer = post(MockProvider(lambda request: WORDS, faults=fault), request_body, path)
+    assert answer.status == status and answer.headers.keys() - {"retry-after"} == ALWAYS
+    assert (answer.headers["anthropic-ratelimit-requests-remaining"] == "0") == (status == 429)
+    assert answer.headers.get("retry-after") == ("2" if status == 429 else None)
+
+
 # ── Counting and models ──────────────────────────────────────────────────────────────────────────────────────────────
 
 CACHED = {"type": "ephemeral"}
@@ -636,6 +678,18 @@ def test_bad_input_over_http_ends_in_the_same_answers() -> None:
             assert envelope["request_id"] == response.headers["request-id"]
 
 
+@pytest.mark.parametrize("model", [lambda request: 1 / 0, []], ids=["raises", "script_is_over"])
+def test_a_model_that_raises_is_answered_under_the_id_of_its_request(model: Any) -> None:
+    provider = MockProvider(model)
+    with provider.serve() as server:
+        client = Anthropic(api_key="k", base_url=server.url)
+        for number in range(2):
+            with pytest.raises(anthropic.InternalServerError) as refused:
+                client.messages.create(**body())
+            assert refused.value.request_id == provider.requests[number].request_id
+    assert len(provider.requests) == 2
+
+
 SEARCH_CALL = {"type": "server_tool_use", "id": "srvtoolu_A", "name": "tool_search_tool_bm25", "input": {"query": "x"}}
 SEARCH_RESULT = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_A"}
 
@@ -649,7 +703,7 @@ SEARCH_RESULT = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_A"}
         ),
         (body(ASK, assistant(SEARCH_CALL, {**SEARCH_RESULT, "content": {"tool_references": [5]}}), ASK), 400),
         (body(ASK, assistant(SEARCH_CALL, {"type": "web_search_tool_result", "tool_use_id": ["x"]}), ASK), 400),
-        (body(ASK, assistant({"type": "web_search_tool_result", "content": ["x", 5], "id": {}}), ASK), 200),
+        (body(ASK, assistant({"type": "web_search_tool_result", "content": ["x", 5], "id": {}}), ASK), 400),
         (body(ASK, assistant({"type": "compaction", "cache_control": 5}), ASK), 200),
         (body(tools=[WEATHER, {"type": "web_search_20250305", "eager_input_streaming": True}], stream=True), 200),
         (body(tools=[WEATHER, {"type": "bash_20250124", "defer_loading": [1], "name": "bash"}]), 200),

@@ -207,8 +207,9 @@ def test_a_finding_is_told_once_though_the_history_goes_on() -> None:
 
 
 def test_a_request_that_is_answered_once_more_is_judged_by_its_last_answer() -> None:
-    """The first answer was cut and left out; the same request again gets a call with the same id."""
-    provider = MockProvider([OSLO, OSLO, "Cold."], faults={1: faults.max_tokens(1.0)})
+    """The first answer was cut and left out; a replayed reply brings the same id again."""
+    replayed = {**OSLO, "id": "toolu_A"}
+    provider = MockProvider([replayed, replayed, "Cold."], faults={1: faults.max_tokens(1.0)})
     first, content = (post(provider, body())["content"] for _ in range(2))
     assert first[0]["id"] == content[0]["id"]
     post(provider, body(ASK, assistant(*content), *in_order(content)))

@@ -241,6 +241,15 @@ def test_every_method_and_path_reaches_the_application_alike(method, path, appli
     assert far[:2] == (method, path + "?beta=true") and far[2]["x-a"] == "b" and far[3] == b"caf\xc3\xa9"
 
 
+def test_several_lines_of_one_header_are_one_list(application, server):
+    application.reset(handle=lambda *request: Answer(200, (b"ok",)))
+    lines = [("anthropic-beta", "a-1"), ("Anthropic-Beta", "b-2")]
+    with httpx2.Client(transport=Transport(application.handle)) as near, httpx2.Client() as far:
+        for http in (near, far):
+            http.get(server.url, headers=lines)
+    assert [headers["anthropic-beta"] for _, _, headers, _ in application.requests] == ["a-1, b-2"] * 2
+
+
 def raw_connection(server):
     host, port = server.url.removeprefix("http://").split(":")
     return socket.create_connection((host, int(port)), timeout=5)

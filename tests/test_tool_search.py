@@ -530,7 +530,7 @@ def test_a_search_that_is_lost_is_told_once_and_so_is_the_next() -> None:
 
 
 def test_a_request_that_is_answered_once_more_without_a_search_owes_none() -> None:
-    weather = call("get_weather", city="Oslo")
+    weather = {**call("get_weather", city="Oslo"), "id": "toolu_A"}  # as in a replayed reply
     provider, client = client_of([search("weather"), weather], ["Well.", "So.", weather], "Done.")
     [_, found, lost], content = (plain(client.messages.create(**request(ASK))) for _ in range(2))
     assert found["type"] == "tool_search_tool_result" and lost["id"] == content[-1]["id"]

@@ -1,9 +1,9 @@
 """Agents as an evaluation sees them: anything that takes a prompt and makes calls.
 
 An agent is a function whose parameters say what it needs, any of `prompt`, `messages`, `client`, `provider`, `tools`,
-`state`, `seed` and `case`, and returns a `Run`, a list of messages or a text. One that returns nothing is judged by
-what the provider received. `loop_agent()` is this package's own loop, `program([...])` any program that speaks to the
-address in `ANTHROPIC_BASE_URL`.
+`state`, `seed` and `case`, and returns a `Run`, a list of messages or a text. One that returns a text or nothing is
+judged by what the provider received, since a text alone does not say what was called. `loop_agent()` is this package's
+own loop, `program([...])` any program that speaks to the address in `ANTHROPIC_BASE_URL`.
 """
 
 import asyncio
@@ -102,8 +102,12 @@ def play(case: Case, agent: Callable[..., Any], *, client: Any, tools: Any, stat
 
 
 def _seen(outcomes: list[Any], provider: Any, tools: Any, before: int) -> Observed:
-    if outcomes[-1] is None:
-        return observe_exchanges(provider.requests, tools or ()) if provider is not None else Observed()
+    said = outcomes[-1]
+    if provider is not None and (said is None or isinstance(said, str)):
+        seen = observe_exchanges(provider.requests, tools or ())
+        return seen if said is None else replace(seen, text=said)
+    if said is None:
+        return Observed()
     # With several turns, each has its own run, whose tokens count; the last one has all messages.
     runs = outcomes if all(hasattr(outcome, "messages") for outcome in outcomes) else outcomes[-1]
     return observe(runs, tools=tools or (), skip=before)

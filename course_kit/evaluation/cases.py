@@ -147,7 +147,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
     """The cases of a JSONL file. Blank lines and lines that begin with # or // are skipped."""
     cases: dict[str, Case] = {}
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other line ends, U+2028
     except OSError as error:
         raise CaseError(f"{path} cannot be read ({error.strerror}): name a file of cases.") from None
     except UnicodeDecodeError:

@@ -83,7 +83,7 @@ def load_golden(path: str | Path) -> Golden:
     """Read a golden trace from the file that `save` wrote."""
     path = Path(path)
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except FileNotFoundError:
         raise GoldenError(f"There is no golden trace {path.name}: record one with golden(…).save(…).") from None
     except ValueError as error:

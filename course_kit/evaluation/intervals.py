@@ -59,8 +59,8 @@ def wilson(passed: float, number: int, confidence: float = 0.95) -> Interval:
     middle = (share + room / 2) / (1 + room)
     reach = z * sqrt(share * (1 - share) / number + room / number / 4) / (1 + room)
     return Interval(
-        max(0.0, middle - reach),
-        min(1.0, middle + reach),
+        max(0.0, middle - reach) if passed else 0.0,  # where none or all passed, rounding must not move the end
+        min(1.0, middle + reach) if passed != number else 1.0,
         f"Wilson over {number} task{'' if number == 1 else 's'}",
         confidence,
     )

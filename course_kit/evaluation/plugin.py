@@ -38,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             list(given) if not isinstance(given, str | Path) else load_cases(metafunc.definition.path.parent / given)
         )
     except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.Collector.CollectError(str(error)) from None  # one sentence, without pytest's own stack
     metafunc.parametrize("case", cases, ids=[case.id for case in cases])
 
 

@@ -8,7 +8,9 @@ A fault acts at one of four places, and the application asks at all of them:
     fault.on_answer(answer, streamed)    the bytes: late, broken off, silent, cut into odd pieces
 
 Which request meets which fault is a schedule (`fault_for`): one fault for all, a list, a dict by number, or `seeded`.
-A request that an SDK repeats is a new request with the next number. Nothing here sleeps or reads a clock.
+A request that an SDK repeats is a new request with the next number. After `cut`, `stall` or a `delay` past the time-out
+the model had answered already, so the repeat takes the next step of a script: write that step twice. Nothing here
+sleeps or reads a clock.
 """
 
 import math

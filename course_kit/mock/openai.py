@@ -10,7 +10,7 @@ choices, audio.
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -59,8 +59,8 @@ def openai_endpoint(path: str) -> str | None:
 class OpenAIInterfaces:
     """The state behind both interfaces of one provider: the conversations that `previous_response_id` stands for."""
 
-    def __init__(self, seed: int = 0):
-        self.seed = seed
+    def __init__(self, key_of: Callable[["Exchange"], tuple[object, ...]]):
+        self._key_of = key_of  # what the ids of a reply depend on
         self._kept: dict[str, list[Any]] = {}  # response id → all items up to it
         self._lock = threading.Lock()
 
@@ -103,7 +103,7 @@ class OpenAIInterfaces:
         self, model: Model, exchange: "Exchange", converted: Converted, fault: Fault
     ) -> tuple[dict[str, Any], dict[int, str]]:
         request = request_to("anthropic", {"max_tokens": DEFAULT_LIMIT, **converted.value}).value
-        key = (self.seed, exchange.digest)
+        key = self._key_of(exchange)
         draft, prompts = reply_with_search(model, request, *key, failure=fault.on_search())
         exchange.reasons = draft.reasons
         named = [
@@ -238,7 +238,7 @@ def _sdk(handle: Handle) -> tuple[Any, Any]:
     try:
         import openai
     except ImportError:
-        raise SetupError("The `openai` SDK is not installed: pip install 'course-kit[providers]'.") from None
-    from .openai_transport import OpenAITransport
+        raise SetupError('The `openai` SDK is not installed: run `pip install "course-kit[providers]"`.') from None
+    from .transport import Transport
 
-    return openai, OpenAITransport(handle)
+    return openai, Transport(handle, openai.OpenAIError)

@@ -12,8 +12,9 @@ import hashlib
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
 from typing import Any
@@ -122,7 +123,8 @@ class MockProvider:
         self._cache = PromptCache()
         self._memory = Memory()
         self._batches = Batches(self.handle)
-        self._openai = OpenAIInterfaces(seed)
+        self._openai = OpenAIInterfaces(self._key)
+        self._answered: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     # Clients of the real SDK, in this process or over a port.
@@ -182,10 +184,13 @@ class MockProvider:
             self.requests.append(exchange)
         try:
             answer = self._answer(exchange, Incoming(method, path, headers, body))
-        except Exception:
-            exchange.status = 500  # the model raised: the transport tells the client
+        except Exception as error:
+            exchange.status = 500  # the model raised: the transport tells the client, with this id
+            error.request_id = exchange.request_id  # type: ignore[attr-defined]
             raise
         exchange.status = answer.status
+        if not openai_endpoint(path):
+            answer = replace(answer, headers={**self._headers(exchange), **answer.headers})
         hint = answer.headers.get("retry-after-ms") or answer.headers.get("retry-after")
         if hint:
             exchange.retry_after = float(hint) / (1000 if "retry-after-ms" in answer.headers else 1)
@@ -223,15 +228,16 @@ class MockProvider:
         return violation or self._memory.first_violation(body, self.strictness)
 
     def _message(self, exchange: Exchange, body: dict[str, Any], fault: Fault) -> Answer:
+        key = self._key(exchange)
         draft, prompts = Reply(Draft([]), [body])
         if body["max_tokens"]:
             failure = fault.on_search()
-            draft, prompts = reply_with_search(self.model, body, self.seed, exchange.digest, failure=failure)
+            draft, prompts = reply_with_search(self.model, body, *key, failure=failure)
         with self._lock:
             exchange.readings = tuple(self._cache.use(prompt, exchange.at) for prompt in prompts)
         exchange.reasons = draft.reasons
         used = reduce(add, exchange.readings)
-        message, raw_inputs = finished(draft, body, used, self.seed, exchange.digest)
+        message, raw_inputs = finished(draft, body, used, *key)
         if "diagnostics" in body:
             message["diagnostics"] = self._diagnostics(body)
         message, cut_inputs = fault.on_message(message)
@@ -244,8 +250,15 @@ class MockProvider:
         events = stream_events(message, seed=seed, eager=eager, raw_inputs=raw_inputs)
         if len(exchange.readings) > 1:  # it begins before the first search: later readings are reported at the end
             events[0]["message"]["usage"] |= exchange.readings[0].usage()
-        headers = self._headers(exchange, "text/event-stream; charset=utf-8")
+        headers = {"content-type": "text/event-stream; charset=utf-8", "request-id": exchange.request_id}
         return Answer(200, tuple(encode_stream(events, seed=exchange.digest)), headers)
+
+    def _key(self, exchange: Exchange) -> tuple[object, ...]:
+        """What the ids of a reply depend on: the seed, the body, and how often this very body was answered before."""
+        with self._lock:
+            before = self._answered[exchange.digest]
+            self._answered[exchange.digest] += 1
+        return (self.seed, exchange.digest, before) if before else (self.seed, exchange.digest)
 
     def _diagnostics(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Why the cache could not be used, when the client asked with the id of an earlier message."""
@@ -266,23 +279,21 @@ class MockProvider:
         self, exchange: Exchange, status: int, message: str, type: str | None = None, code: str | None = None
     ) -> Answer:
         details = {"error_code": code} if code else None
-        headers = self._headers(exchange, "application/json")
-        return error_answer(status, message, exchange.request_id, type=type, details=details, headers=headers)
+        return error_answer(status, message, exchange.request_id, type=type, details=details)
 
     def _json(self, exchange: Exchange, body: Mapping[str, Any]) -> Answer:
-        text = ENCODE(body).encode("utf-8", "replace")
-        return Answer(200, (text,), self._headers(exchange, "application/json"))
+        headers = {"content-type": "application/json", "request-id": exchange.request_id}
+        return Answer(200, (ENCODE(body).encode("utf-8", "replace"),), headers)
 
-    def _headers(self, exchange: Exchange, content_type: str) -> dict[str, str]:
+    def _headers(self, exchange: Exchange) -> dict[str, str]:
+        """What every answer carries beside its id, errors and faults too."""
         # docs: Rate limits. The counts are made up; the mock limits nothing unless a fault says so.
-        return {
-            "content-type": content_type,
-            "request-id": exchange.request_id,
-            "anthropic-organization-id": "00000000-0000-4000-8000-000000000000",
-            "anthropic-ratelimit-requests-limit": "1000",
-            "anthropic-ratelimit-requests-remaining": str(max(0, 1000 - exchange.number)),
-            "anthropic-ratelimit-requests-reset": "2030-01-01T00:00:00Z",
-            "anthropic-ratelimit-tokens-limit": "1000000",
-            "anthropic-ratelimit-tokens-remaining": "1000000",
-            "anthropic-ratelimit-tokens-reset": "2030-01-01T00:00:00Z",
-        }
+        left = 0 if exchange.status == 429 else max(0, 1000 - exchange.number)
+        counts = {"requests": (1000, left)}
+        counts |= dict.fromkeys(("tokens", "input-tokens", "output-tokens"), (1_000_000, 1_000_000))
+        headers = {"anthropic-organization-id": "00000000-0000-4000-8000-000000000000"}
+        for name, (limit, remaining) in counts.items():
+            headers[f"anthropic-ratelimit-{name}-limit"] = str(limit)
+            headers[f"anthropic-ratelimit-{name}-remaining"] = str(remaining)
+            headers[f"anthropic-ratelimit-{name}-reset"] = "2030-01-01T00:00:00Z"
+        return headers

@@ -98,7 +98,8 @@ class Scripted:
         if position >= len(self.steps):
             raise ScriptExhausted(
                 f"The client asked for reply {position + 1}, and the script ends after {len(self.steps)}. "
-                "Add a step, or look into `provider.requests` for why the client asked again."
+                "Add a step (a reply that a fault cut off or delayed is asked for again: write it twice), or look into "
+                "`provider.requests` for why the client asked again."
             )
         step = self.steps[position]
         return draft(step(request) if callable(step) else step)

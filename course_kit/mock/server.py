@@ -19,7 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from course_kit.errors import CourseKitError, SetupError
-from course_kit.mock.wire import MAX_BODY_BYTES, Answer, Handle, crash_answer, too_large_answer
+from course_kit.mock.wire import MAX_BODY_BYTES, Answer, Handle, crash_answer, headers_of, too_large_answer
 
 __all__ = ["Server", "asgi_app", "serve", "serve_in_thread"]
 
@@ -47,7 +47,7 @@ def asgi_app(handle: Handle) -> Callable[..., Any]:
     async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"the mock speaks HTTP, not {scope['type']}.")
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = headers_of(scope["headers"])
         body = await _read_body(headers, receive)
         if body is None:
             return

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from course_kit.errors import CourseKitError
-from course_kit.mock.wire import MAX_BODY_BYTES, Answer, Handle, crash_answer, too_large_answer
+from course_kit.mock.wire import MAX_BODY_BYTES, Answer, Handle, crash_answer, headers_of, too_large_answer
 
 __all__ = ["Transport"]
 
@@ -21,12 +21,14 @@ __all__ = ["Transport"]
 class Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """Carries requests of a sync or an async client to `handle`, and its answers back.
 
-    The kit's own exceptions, such as `ScriptExhausted`, leave the client unchanged. Any other exception of `handle` is
-    answered with 500, as over HTTP.
+    The kit's own exceptions, such as `ScriptExhausted`, leave the client as well as they are: an SDK lets through only
+    its own, whose root is `root` (by default that of `anthropic`). Any other exception of `handle` is answered with
+    500, as over HTTP.
     """
 
-    def __init__(self, handle: Handle):
+    def __init__(self, handle: Handle, root: type[Exception] | None = None):
         self._handle = handle
+        self._root = root
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of the SDK in process."""
@@ -39,11 +41,11 @@ class Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def _respond(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
         if len(body) > MAX_BODY_BYTES:
             return _response(too_large_answer(len(body)), request)
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers.raw}
+        headers = headers_of(request.headers.raw)
         try:
             answer = self._handle(request.method, _address(request.url), headers, body)
         except CourseKitError as error:
-            raise _unwrapped(error) from error
+            raise _let_through(error, self._root) from error
         except Exception as error:
             answer = crash_answer(error, body)
         return _response(answer, request)
@@ -92,12 +94,14 @@ class _Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         raise httpx2.RemoteProtocolError(reason, request=self._request)
 
 
-def _unwrapped(error: CourseKitError) -> Exception:
+def _let_through(error: CourseKitError, root: type[Exception] | None) -> Exception:
     """The same error in a class that the SDK lets through: foreign ones become APIConnectionError and are retried."""
-    import anthropic
+    if root is None:
+        import anthropic
 
+        root = anthropic.AnthropicError
     kind = type(error)
-    through: Any = type(kind.__name__, (kind, anthropic.AnthropicError), {"__module__": kind.__module__})
+    through: Any = type(kind.__name__, (kind, root), {"__module__": kind.__module__})
     copy = through.__new__(through)
     copy.args = error.args
     copy.__dict__.update(error.__dict__)

@@ -6,7 +6,7 @@ process, `server.py` sends it over HTTP. Both must look the same from the client
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
@@ -22,6 +22,7 @@ __all__ = [
     "error_answer",
     "error_body",
     "error_type",
+    "headers_of",
     "make_id",
     "too_large_answer",
 ]
@@ -51,6 +52,17 @@ class Answer:
 
 # The application as the transports see it: method, path, headers (lower-case names) and body in, an answer out.
 Handle = Callable[[str, str, Mapping[str, str], bytes], Answer]
+
+
+def headers_of(lines: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Header lines by lower-case name. Several lines of one name are one list (RFC 9110, 5.3): `"a-1, b-2"`."""
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, value = (part.decode("latin-1") for part in line)
+        name = name.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
 
 # https://platform.claude.com/docs/en/api/errors
 ERROR_TYPES = {
@@ -113,7 +125,7 @@ def crash_answer(error: BaseException, body: bytes = b"") -> Answer:
     return error_answer(
         500,
         f"The model behind the mock raised {type(error).__name__}: {error}",
-        make_id("req_011", "crash", body.decode("utf-8", "replace")),
+        getattr(error, "request_id", None) or make_id("req_011", "crash", body.decode("utf-8", "replace")),
         headers={"x-should-retry": "false"},
     )
 

@@ -53,7 +53,7 @@ def open_mcp(server: Any, **options: Any) -> Iterator[list[Tool]]:
         import mcp
         from anyio.from_thread import start_blocking_portal
     except ImportError:
-        raise SetupError("The `mcp` package is not installed: pip install 'course-kit[mcp]'.") from None
+        raise SetupError('The `mcp` package is not installed: run `pip install "course-kit[mcp]"`.') from None
 
     failure: BaseException | None = None
     with ExitStack() as stack:
