@@ -23,8 +23,7 @@ _WHERE = {
     "contract.models": "DEFAULT_MODEL MODELS",
     "contract.protocol": "RULES Violation check_request",
     "contract.shapes": (
-        "Definition api_error definition_from definition_to differences_table reply_from reply_to request_from "
-        "request_to result_error"
+        "Definition api_error definition_from definition_to reply_from reply_to request_from request_to result_error"
     ),
     "contract.schema": "CheckedInput check_tool_input",
     "contract.streaming": "EventDecoder encode_stream message_from_events stream_events",
@@ -54,7 +53,7 @@ _WHERE = {
     "harness.retries": "KeyStore idempotency_key repeated",
     "harness.running": "current_call",
     "harness.spending": "over_budget spent",
-    "harness.store": "AlreadyDecided RunStore RunTaken",
+    "harness.store": "AlreadyDecided NotApproved NotFound RunStore RunTaken",
     "harness.repairs": "repair_input",
     "harness.results": "cut_text encode_result envelope",
     "harness.trace": "Trace",
@@ -81,6 +80,7 @@ _WHERE = {
     "classroom.completion": "completion_page",
     "classroom.crash": "crash_button",
     "classroom.decision_trees": "walk",
+    "classroom.differences": "differences_table",
     "classroom.error_texts": "error_texts recover story",
     "classroom.laboratory": "measure",
     "classroom.lessons": "lesson_map",

@@ -171,6 +171,8 @@ def mock(port: int, host: str, seed: int, strictness: str) -> None:
     except ValueError as problem:
         raise click.UsageError(str(problem)) from None
     serve(provider.handle, host, port)
+    if provider.requests:
+        click.echo(provider.report())
 
 
 _PROVIDER = click.option(

@@ -9,7 +9,7 @@
     ├── NotAttempted       an exercise still holds its stub
     └── Incorrect          an exercise's answer is not right yet; the message says why
 
-Every message ends with what to do next. Nothing here imports anything.
+Others stand beside what raises them. Every message ends with what to do next. Nothing here imports anything.
 """
 
 __all__ = [

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from course_kit.classroom.broken_traces import broken_traces
+from course_kit.classroom.differences import SHAPES
 from course_kit.contract.examples import EXAMPLES
 from course_kit.contract.messages import content_blocks, text, tool_result_blocks
 from course_kit.contract.protocol import check_request
 from course_kit.contract.shapes import (
-    SHAPES,
     definition_from,
     definition_to,
     normal_form,

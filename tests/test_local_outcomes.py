@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from course_kit.classroom.local_outcomes import JUDGED, WAYS, Answer, Outcome, Recorded, recorded
 from course_kit.example_tools import desk_tools
 from course_kit.mock.local import Reply
-from course_kit.mock.local_outcomes import JUDGED, WAYS, Answer, Outcome, Recorded, recorded
 from course_kit.mock.local_prompt import read_call
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"

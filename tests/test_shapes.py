@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from course_kit.classroom.differences import DIFFERENCES, SHAPES, differences_table
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 from course_kit.contract.protocol import check_request
 from course_kit.contract.schema import check_tool_input
 from course_kit.contract.shapes import (
-    DIFFERENCES,
-    SHAPES,
     Definition,
     api_error,
     definition_from,
     definition_to,
-    differences_table,
     legal_name,
     normal_form,
     reply_from,

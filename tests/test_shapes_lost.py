@@ -2,12 +2,12 @@
 
 import pytest
 
+from course_kit.classroom.differences import differences_table
 from course_kit.contract.messages import assistant, text, tool_result, tool_use, user
 from course_kit.contract.shapes import (
     Definition,
     definition_from,
     definition_to,
-    differences_table,
     reply_from,
     reply_to,
     request_from,

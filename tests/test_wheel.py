@@ -46,6 +46,11 @@ def test_every_file_of_the_package_is_inside(installed):
     assert [name for name in missing if (ROOT / name).is_file()] == []
 
 
+def test_whoever_imports_it_gets_its_types(installed):
+    """Without this file `mypy` knows nothing of an installed package (PEP 561)."""
+    assert (installed / "course_kit" / "py.typed").is_file()
+
+
 def test_nothing_of_the_learners_or_the_machines_is_inside(installed):
     strange = [
         file.relative_to(installed).as_posix()

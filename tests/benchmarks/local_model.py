@@ -5,8 +5,8 @@
 
 FOLDER holds `calls/cases.jsonl` (see COURSE_SHARED_DATA): of it CASES (100) single-call cases, and four for every ten
 of them where no tool fits, drawn by their ids; only counts are kept. Beside them twenty requests to the desk, written
-here; what the model wrote to those goes to `course_kit/mock/recorded/smollm2.jsonl`. Up to an hour on one core. Stopped
-and started again, it goes on.
+here; what the model wrote to those goes to `course_kit/classroom/recorded/smollm2.jsonl`. Up to an hour on one core.
+Stopped and started again, it goes on.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from course_kit.classroom.local_outcomes import FILE, JUDGED
 from course_kit.contract.schema import conforms
 from course_kit.example_tools import desk_tools
 from course_kit.mock import local, local_prompt
 from course_kit.mock.local import MODEL, LocalModel, Reply
-from course_kit.mock.local_outcomes import FILE, JUDGED
 
 sys.path.insert(0, str(Path(__file__).parent))
 from simulated_model import NONE, SINGLE, inputs_right, load  # noqa: E402

@@ -18,19 +18,15 @@ from ..messages import content_blocks
 from . import chat, gemini, responses_reply, responses_request
 from .common import Converted, Lost, Notes, foreign_thinking, legal_name, normal_form
 from .results import api_error, mcp_result_from, mcp_result_to, result_error
-from .table import DIFFERENCES, SHAPES, differences_table
 from .tools import Definition, definition_from, definition_to
 
 __all__ = [
     "Converted",
-    "DIFFERENCES",
     "Definition",
     "Lost",
-    "SHAPES",
     "api_error",
     "definition_from",
     "definition_to",
-    "differences_table",
     "legal_name",
     "normal_form",
     "reply_from",

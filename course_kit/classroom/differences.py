@@ -63,7 +63,7 @@ DIFFERENCES: dict[str, tuple[str, str, str, str, str]] = {
     ),
     "forcing": (
         '`{"type": "any"}`, `{"type": "tool"}` (not every model)',
-        '`"required"`, a named function',
+        '`"required"`, a named function, `allowed_tools`',
         '`"required"`, a named function, `allowed_tools`',
         "mode `ANY`, `allowedFunctionNames`",
         "no model",
