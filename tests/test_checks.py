@@ -220,6 +220,39 @@ def test_an_object_of_the_wrong_form_is_not_yet(source, expected):
     assert check("1.2", cell(source)["double"]).message == expected
 
 
+def test_a_sentence_begins_with_what_the_case_is_about(double):
+    object.__setattr__(double, "cases", lambda seed: [{"about": "no numbers", "numbers": []}])
+    failing = function("def double(numbers):\n    return {}['total']")
+    expected = "With no numbers, `double` raised KeyError: 'total' is not among the keys (line 2: `return {}['total']`)"
+    assert check("1.2", failing).message == expected
+    bare = function("def double(numbers):\n    raise StopIteration")
+    assert "`double` raised StopIteration without a message" in check("1.2", bare).message
+    object.__setattr__(double, "cases", lambda seed: [{"about": "With 2 numbers", "numbers": [1, 2]}])
+    assert check("1.2", failing).message.startswith("With 2 numbers, `double` raised")
+    assert judge_case(double, double.cases(0)[0], {"timed_out": 3.0}).message.startswith(
+        "With 2 numbers, your code did"
+    )
+
+
+def test_an_address_is_left_out(double):
+    def judge(case, seen):
+        raise Incorrect(f"It is {case!r}, not {double!r} at 0x7f00ab.")
+
+    object.__setattr__(double, "judge", judge)
+    assert " at 0x" not in check("1.2", function(RIGHT)).message
+
+
+def test_what_is_of_no_use_is_not_called_none(double):
+    object.__setattr__(double, "observe", lambda obj, case: {"returned": None, "shown": repr(obj(case["numbers"]))})
+    object.__setattr__(double, "judge", lambda case, seen: wrong(seen["shown"]))
+
+    def wrong(shown):
+        raise Incorrect(f"It is {shown}.")
+
+    assert check("1.2", function("def double(numbers):\n    return 'x'")).message == "It is 'x'."
+    assert "is a `return` missing?" in check("1.2", function("def double(numbers):\n    pass")).message
+
+
 def test_an_exit_is_no_way_out():
     assert "raised SystemExit" in check("1.2", function("def double(numbers):\n    raise SystemExit")).message
 

@@ -14,6 +14,7 @@ import copy
 import difflib
 import html
 import importlib
+import inspect
 import json
 import linecache
 import re
@@ -39,6 +40,7 @@ __all__ = [
     "Solution",
     "Verdict",
     "check",
+    "exception_told",
     "exercise",
     "exercise_ids",
     "find_exercise",
@@ -54,6 +56,11 @@ SEED = 0  # a notebook draws the same hidden cases every time; marking draws oth
 SECONDS = 10.0  # for one case
 TRIES = 2  # before the solution opens by itself
 EXERCISES = "course_kit.classroom.exercises"
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]*")  # of an object in memory: another one each time
+INSTEAD = {  # of an answer: what to do about it
+    "coroutine": ", as an `async def` does: write a plain `def`",
+    "generator": ", as a function with a `yield` does: collect the values, and return them",
+}
 OURS = tuple({str(Path(__file__).resolve().parents[1]), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib"))})
 
 
@@ -204,6 +211,8 @@ def untouched(obj: Any) -> bool:
 
 def observe_case(exercise: Exercise, obj: Any, case: Any, printed: Printed | None = None) -> Any:
     """Use the learner's object on a copy of one case; what happened comes back as plain JSON."""
+    if late := _answers_late(obj):
+        return {"unreadable": late}
     obj = copy.deepcopy(obj) if isinstance(obj, dict | list) else obj
     case = copy.deepcopy(case)
     _load_ahead()
@@ -222,6 +231,16 @@ def observe_case(exercise: Exercise, obj: Any, case: Any, printed: Printed | Non
         return {"unreadable": type(seen).__name__}
 
 
+def _answers_late(obj: Any) -> str:
+    """What a call of this function, or of one that is handed over with others, gives in place of its answer."""
+    for one in obj.values() if isinstance(obj, dict) else obj if isinstance(obj, list | tuple) else [obj]:
+        if inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one):
+            return "coroutine"
+        if inspect.isgeneratorfunction(one):
+            return "generator"
+    return ""
+
+
 @cache
 def _load_ahead() -> None:
     """Load the SDK and make a first client: on a busy machine that takes seconds, which are not the learner's."""
@@ -237,27 +256,47 @@ def judge_case(exercise: Exercise, case: Any, observation: Any, name: str = "You
             return UNTOUCHED
         case {"timed_out": seconds}:
             said = f"{name} did not finish within {seconds:g} seconds: look for a loop that never ends."
-            return Verdict("not yet", said, "timed out")
+            return Verdict("not yet", _with(case, said), "timed out")
         case {"raised": {"type": type_name, "message": message, "line": line, "code": code}}:
             where = f" (line {line}{f': `{code}`' if code else ''})" if line else ""
-            said = f"{name} raised {type_name}{f': {message}' if message else ''}{where}"
-            return Verdict("not yet", said, f"raised {type_name}")
+            said = f"{name} raised {exception_told(type_name, message)}{where}"
+            return Verdict("not yet", _with(case, said), f"raised {type_name}")
         case {"unreadable": type_name}:
-            said = f"{name} gave a {type_name} that cannot be written as JSON: use plain data."
-            return Verdict("not yet", said, "unreadable")
+            instead = INSTEAD.get(type_name, " that cannot be written as JSON: use plain data")
+            return Verdict("not yet", f"{name} gave a {type_name}{instead}.", "unreadable")
     forgot = f"{name} returned None: is a `return` missing?"
-    nothing = observation is None or (isinstance(observation, dict) and observation.get("returned", "") is None)
+    nothing = observation is None or (
+        isinstance(observation, dict)
+        and observation.get("returned", "") is None
+        and observation.get("shown", "None") == "None"  # "returned" is also None where it is of no use, such as a text
+    )
     try:
         exercise.judge(copy.deepcopy(case), observation)
     except Incorrect as error:
+        said = ADDRESS.sub("", str(error))
         if nothing:
-            return Verdict("not yet", f"{forgot} {error}", "returned None")
-        return Verdict("not yet", str(error), " ".join(str(error).split())[:120])
+            return Verdict("not yet", f"{forgot} {said}", "returned None")
+        return Verdict("not yet", said, " ".join(said.split())[:120])
     except Exception:
         if nothing:
             return Verdict("not yet", forgot, "returned None")
         raise  # a bug of the check
     return PASSED
+
+
+def _with(case: Any, said: str) -> str:
+    """The sentence with the case in front, where the case says what it is about: "With four pages, `f` raised …"."""
+    about = case.get("about") if isinstance(case, dict) else None
+    if not isinstance(about, str):
+        return said
+    return f"{about if about.startswith('With ') else f'With {about}'}, {said[0].lower()}{said[1:]}"
+
+
+def exception_told(type_name: str, message: str) -> str:
+    """An exception in a sentence: `KeyError: 'x' is not among the keys`."""
+    if type_name == "KeyError" and message:
+        return f"KeyError: {message} is not among the keys"
+    return f"{type_name}: {message}" if message else f"{type_name} without a message"
 
 
 # Hints and solutions
@@ -368,7 +407,7 @@ def _exception_seen(error: BaseException, exercise: Exercise) -> dict[str, Any]:
             "please report it together with your answer."
         ) from error
     file, line = theirs[-1] if theirs else ("", None)
-    message = re.sub(r" at 0x[0-9a-fA-F]+", "", str(error))
+    message = " ".join(ADDRESS.sub("", str(error)).split())
     message = message if len(message) <= 300 else f"{message[:300]}…"
     code = linecache.getline(file, line).strip() if line else ""
     return {"raised": {"type": type(error).__name__, "message": message, "line": line, "code": code}}

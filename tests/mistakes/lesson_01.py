@@ -29,6 +29,7 @@ def loop(
     answer_cut: bool = False,
     says: str = "",
     flag_all: bool = False,
+    caught: type[Exception] = Exception,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
@@ -63,7 +64,7 @@ def loop(
                         raise RuntimeError("not run")
                     result["content"] = to_text(tools[call.name](**call.input))
                     result |= {"is_error": True} if flag_all else {}
-                except Exception as error:
+                except caught as error:
                     if not guard:
                         raise
                     import traceback
@@ -151,14 +152,44 @@ GOOD = {
     "messages": [{"role": "user", "content": "Oslo?"}],
 }
 OPEN = {"name": "get_weather", "input_schema": {"type": "object"}}
+TYPE_IN_A_LIST = {
+    "name": "get_weather",
+    "input_schema": {**GOOD["tools"][0]["input_schema"], "properties": {"city": {"type": ["string"]}}},
+}
 NO_ROOM = {
     "name": "get_weather",
     "input_schema": {**GOOD["tools"][0]["input_schema"], "properties": {"city": {"type": "string", "maxLength": 0}}},
 }
 WORDY = {**GOOD["tools"][0], "description": "Get the current weather in a city. " * 20}
 
+
+def without_words(client, messages, tools, definitions, limit=8):
+    """The model's turns without what it said beside its calls."""
+    said = [dict(one) for one in loop()(client, messages, tools, definitions, limit)]
+    for turn in said[:-1]:
+        if turn["role"] == "assistant":
+            turn["content"] = [block for block in turn["content"] if block.type == "tool_use"]
+    return said
+
+
+def one_reply_short(client, messages, tools, definitions, limit=8):
+    return loop()(client, messages, tools, definitions, limit - 1)
+
+
+def in_place(client, messages, tools, definitions, limit=8):
+    """Right, in the list that was given."""
+    messages[:] = loop()(client, messages, tools, definitions, limit)
+    return messages
+
+
 MISTAKES = {
     "1.1": {
+        "the words beside a call lost": (without_words, "what the model said beside its calls got lost"),
+        "one reply too few": (one_reply_short, "you asked 2 times, and 3 are allowed"),
+        "one kind of exception caught": (
+            loop(caught=LookupError),
+            "With a function that raises another exception, `talk` raised OSError: Ys is not on any map (line",
+        ),
         "forgot to return": (returns_nothing, "is a `return` missing?"),
         "returns the text": (returns_the_text, "must return a list of messages"),
         "asks nothing": (asks_nothing, "the model was never asked"),
@@ -182,6 +213,15 @@ MISTAKES = {
         "a message for each result": (loop(one_message=False), "spread over several messages"),
     },
     "1.2": {
+        "three parts": ({"a": ("messages.2", "not first", "text")}, "should be a pair"),
+        "the turn between": (
+            {
+                "a": ("messages.2", "not first"),
+                "b": ("messages.0", "result without call"),
+                "c": ("messages.3", "not at once"),
+            },
+            "The rule is right, the place is not.",
+        ),
         "missing result": ({"a": ("messages.1.content.0", "call without result"), "b": None, "c": None}, "`broken_a`"),
         "right rule, wrong place": (
             {"a": ("messages.2.content.0", "not first")},
@@ -195,6 +235,12 @@ MISTAKES = {
         ),
     },
     "1.3": {
+        "no call at all": ({**GOOD, "tool_choice": {"type": "none"}}, "Nothing in this body"),
+        "a switch in quotes": (
+            {**GOOD, "tool_choice": {**GOOD["tool_choice"], "disable_parallel_tool_use": "true"}},
+            "Input should be a valid boolean",
+        ),
+        "as a text": (json.dumps(GOOD), "should be a dict"),
         "not a body": ("get_weather", "should be a dict"),
         "asks nicely": (
             {**GOOD, "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
@@ -234,6 +280,7 @@ MISTAKES = {
 
 VARIANTS = {
     "1.1": {
+        "in the given list": in_place,
         "plain": loop(),
         "SDK objects and blocks": with_objects,
         "a cut call is answered": loop(answer_cut=True),
@@ -253,6 +300,8 @@ VARIANTS = {
         },
     },
     "1.3": {
+        "a list of one type": {**GOOD, "tools": [TYPE_IN_A_LIST]},
+        "blocks": {**GOOD, "messages": [{"role": "user", "content": [{"type": "text", "text": "Lima?"}]}]},
         "streamed": {**GOOD, "stream": True},
         "any": {**GOOD, "tool_choice": {"type": "any", "disable_parallel_tool_use": True}},
         "another model, a description": {

@@ -151,6 +151,8 @@ RIGHT_FOUR = {
 
 MISTAKES = {
     "2.1": {
+        "a dict": ({"type": "unclear value", "target": "unclear value"}, "should be a list of three pairs"),
+        "places alone": (["type", "target", "content"], 'Each fault is a pair like ("name", "no verb")'),
         "one only": ([("type", "free text for a choice")], "a list of three pairs"),
         "not pairs": (["type", "target", "content"], "Each fault is a pair"),
         "unknown place": (
@@ -171,6 +173,15 @@ MISTAKES = {
         ),
     },
     "2.2": {
+        "a reason in a list": (
+            {**RIGHT_FOUR, "page": (False, ["has a default"])},
+            "`page` gives the reason ['has a default']; choose one of",
+        ),
+        "one left out": (
+            {name: pair for name, pair in RIGHT_FOUR.items() if name != "page"},
+            '`page` should be a pair like (True, "often sent"); it is None',
+        ),
+        "1 for True": ({**RIGHT_FOUR, "mail_to": (1, "fails without")}, "`mail_to` should be a pair"),
         "all required": ({**RIGHT_FOUR, "mail_copy": (True, "may be forgotten")}, "`mail_copy` should be optional"),
         "page required": ({**RIGHT_FOUR, "page": (True, "often sent")}, "`page` should be optional"),
         "amount with a default": (
@@ -185,6 +196,10 @@ MISTAKES = {
         "own reason": ({**RIGHT_FOUR, "mail_to": (True, "obviously")}, "choose one of"),
     },
     "2.3": {
+        "a pattern that fits nothing": (
+            [changed(EMAIL, customer_id={"type": "string", "pattern": "^CUS-[0-9]{4}$x"}), STATUS, PRICE],
+            "its own schema refuses it",
+        ),
         "nothing split": ([UPDATE_RECORD], "three tools are asked for"),
         "three times the same payload": (
             [{**UPDATE_RECORD, "name": name} for name in ("update_customer", "update_order", "update_product")],
@@ -261,6 +276,10 @@ MISTAKES = {
         ),
     },
     "2.4": {
+        "no order in it": (
+            {**CANCEL, "input_schema": {"type": "object", "properties": {}}},
+            "how would it know which order to cancel?",
+        ),
         "untouched": (MANAGE, "you need 9"),
         "only renamed": ({**MANAGE, "name": "cancel_order"}, "you need 9"),
         "the words of the ten alone": (worded(ONLY_THE_TEN), "that you have not seen"),
@@ -275,6 +294,7 @@ MISTAKES = {
 
 VARIANTS = {
     "2.1": {
+        "a set": {("type", "unclear value"), ("target", "unclear value"), ("description", "no effects")},
         "in tuples": (("type", "free text for a choice"), ("target", "unclear value"), ("content", "no limit")),
         "as lists": [["description", "no when"], ["content", "unclear value"], ["target", "unclear value"]],
     },

@@ -168,6 +168,7 @@ def ruler(
     early: bool = True,
     named: bool = True,
     unknown: Any = None,
+    twice: bool = False,
 ):
     def objections(input, customer_id, shop):
         try:
@@ -185,7 +186,7 @@ def ruler(
                 return said
         if status and order["status"] != "delivered":
             said.append(f"The order is {order['status']}, not delivered.")
-        elif input["amount_cents"] + boundary > left(order):
+        if (twice or not said) and input["amount_cents"] + boundary > left(order):
             said.append(f"Only {left(order)} cents are left." if named else "That is too much.")
         if input["reason"] == "other" and not note(input):
             said.append("The reason other needs a note.")
@@ -314,6 +315,28 @@ def by_hand(input):
     return value, problems
 
 
+def takes_texts_for_numbers(schema, input):
+    """`"2"` becomes 2, and `"none"` None: the options are compared as texts."""
+    value, repairs = repairer()(schema, input)
+    for name, came in input.items():
+        options = schema["properties"].get(name, {}).get("enum", [])
+        close = [one for one in options if str(one).casefold() == str(came).casefold()]
+        if came not in options and value[name] == came and len(close) == 1:
+            value[name] = close[0]
+            repairs.append((name, came, close[0]))
+    return value, repairs
+
+
+def empties_the_input(input, customer_id, shop):
+    said = ruler()(input, customer_id, shop)
+    input.clear()
+    return said
+
+
+def with_state(state):
+    return {**STRICT, "properties": {**STRICT["properties"], "state": state}}
+
+
 MISTAKES = {
     "3.1": {
         "forgot to return": (returns_nothing, "is a `return` missing?"),
@@ -344,6 +367,7 @@ MISTAKES = {
         ),
     },
     "3.2": {
+        "options as texts": (takes_texts_for_numbers, "With a text that looks like a listed number, {'level': '2'"),
         "forgot to return": (returns_nothing, "is a `return` missing?"),
         "only the input": (repairer(report=False), "must return a pair"),
         "changes what it was given": (repairs_in_place, "the input you were given was changed"),
@@ -355,6 +379,11 @@ MISTAKES = {
         "needs every field": (needs_every_field, "raised KeyError"),
     },
     "3.3": {
+        "two objections to a parcel on its way": (
+            ruler(twice=True),
+            "With an order that is on its way, and too much, there should be 1 objection(s); there are 2",
+        ),
+        "empties the input": (empties_the_input, "the input you were given was changed, and it is still to be paid"),
         "forgot to return": (returns_nothing, "is a `return` missing?"),
         "one text": (lambda input, customer_id, shop: "No.", "must return a list of sentences; it returned 'No.'"),
         "nothing said of an unknown order": (
@@ -373,6 +402,11 @@ MISTAKES = {
         "one objection at a time": (ruler(all_at_once=False), "there should be 2 objection(s)"),
     },
     "3.4": {
+        "nothing can be closed": (
+            (with_state({"enum": ["open", None]}), reader()),
+            "With a closed issue, your schema shuts out a good input",
+        ),
+        "a type that is none": ((with_state({"type": "text"}), reader()), "`STRICT_SCHEMA` is not a schema"),
         "no pair": (STRICT, "Give the check a pair"),
         "the schema as text": ((json.dumps(STRICT), reader()), "`STRICT_SCHEMA` should be a schema, a dict"),
         "changes what it was given": ((STRICT, reader(in_place=True)), "the input you were given was changed"),
@@ -400,8 +434,17 @@ MISTAKES = {
 
 VARIANTS = {
     "3.1": {"plain": walker(), "on a copy": on_a_copy, "as the SDK writes it": as_the_sdk},
-    "3.2": {"plain": repairer(), "with a table": with_a_table, "lower instead of casefold": repairer(fold=str.lower)},
-    "3.3": {"plain": ruler(), "with the customer's shop": with_the_customers_shop},
+    "3.2": {
+        "in lists": lambda schema, input: list(repairer()(schema, input)),
+        "plain": repairer(),
+        "with a table": with_a_table,
+        "lower instead of casefold": repairer(fold=str.lower),
+    },
+    "3.3": {
+        "a tuple": lambda input, customer_id, shop: tuple(ruler()(input, customer_id, shop)),
+        "plain": ruler(),
+        "with the customer's shop": with_the_customers_shop,
+    },
     "3.4": {
         "rewritten": (STRICT, reader()),
         "by hand": (BY_HAND, by_hand),

@@ -237,6 +237,18 @@ TEXTS = {
     "share": "`share` is a fraction between 0 and 1",
 }
 
+
+def flags_in_quotes(block, tools):
+    result = net()(block, tools)
+    return {**result, "is_error": "true"} if result.get("is_error") else result
+
+
+def empties_the_call(block, tools):
+    result = net()(block, tools)
+    block["input"] = {}
+    return result
+
+
 MISTAKES = {
     "4.1": {
         "returns nothing": (lambda schema, value: None, "return a list of dicts"),
@@ -269,6 +281,11 @@ MISTAKES = {
         "null where nothing came": (checker(nothing="null"), "`received` should show nothing; it says 'null'"),
     },
     "4.2": {
+        "a flag in quotes": ((flags_in_quotes, guard(flags_in_quotes)), "`is_error` should be True"),
+        "empties the call": (
+            (empties_the_call, guard(empties_the_call)),
+            "the call itself was changed, and it goes back to the model as it came",
+        ),
         "one function": (net(), "Hand over two functions"),
         "still dies": ((dies, guard()), "raised KeyError"),
         "drops the result": ((drops, guard()), "should return a `tool_result` block"),

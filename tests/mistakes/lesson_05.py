@@ -1,5 +1,6 @@
 """Answers to the exercises of lesson 05."""
 
+import asyncio
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
@@ -329,8 +330,36 @@ def one_place_less(ask, quota):
     return with_semaphore(ask, max(quota - 1, 1))
 
 
+def flags_in_quotes(call, run):
+    made = settled(call, run)
+    return {**made, "is_error": "True"} if made.get("is_error") else made
+
+
+def empties(answer):
+    """Right, but for the calls: they are empty afterwards."""
+
+    def emptying(calls, *more):
+        results = answer(calls, *more)
+        for call in calls:
+            call["input"] = {}
+        return results
+
+    return emptying
+
+
+def in_asyncio(calls, run):
+    """Right, with the `await` form inside a plain function."""
+
+    async def main():
+        return await asyncio.gather(*(asyncio.to_thread(settled, call, run) for call in calls))
+
+    return asyncio.run(main())
+
+
 MISTAKES = {
     "5.1": {
+        "a flag in quotes": (pool_map(flags_in_quotes), "`is_error` of call 2 (Atlantis) should be True"),
+        "empties the calls": (empties(pool_map(settled)), "the calls you were given were changed"),
         "as found": (as_found, "stands the output of call 2"),
         "settled, still zipped": (settles_and_zips, "stands the output of call 2"),
         "one after another": (one_after_another, "With two calls, the first one slow: at most 1 at once, expected 2"),
@@ -342,7 +371,10 @@ MISTAKES = {
             pool_map(lambda call, run: settled(call, run, caught=LookupError)),
             "'OSError: the service is down' came through",
         ),
-        "a mistake of its own": (own_mistake, "`own_mistake` raised KeyError: 'inputs' (line"),
+        "a mistake of its own": (
+            own_mistake,
+            "With two calls, the first one slow, `own_mistake` raised KeyError: 'inputs' is not among the keys (line",
+        ),
         "no error flag": (pool_map(lambda call, run: settled(call, run, flag=False)), "`is_error` of call 2"),
         "no message": (pool_map(lambda call, run: settled(call, run, said=lambda _: "failed")), "type and message"),
         "the message alone": (
@@ -358,18 +390,19 @@ MISTAKES = {
         "nothing returned": (lambda calls, run: None, "is a `return` missing?"),
     },
     "5.2": {
+        "empties the calls": (empties(runner()), "the calls you were given were changed"),
         "all in order": (
             runner(cut=all_in_order),
-            "Five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
+            "With five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
         ),
-        "the kit's rule": (runner(cut=kits_rule), "Two reads, a write, two reads, limit 5: of the adjacent reads"),
+        "the kit's rule": (runner(cut=kits_rule), "With two reads, a write, two reads, limit 5: of the adjacent reads"),
         "a limit too low": (
             runner(width=lambda limit: max(limit - 1, 1)),
-            "Five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
+            "With five reads, limit 2: of the adjacent reads at most 1 ran at once, expected 2",
         ),
         "a limit of two": (
             runner(width=lambda limit: min(limit, 2)),
-            "Seven reads, limit 3: of the adjacent reads at most 2",
+            "With seven reads, limit 3: of the adjacent reads at most 2",
         ),
         "no barrier": (runner(cut=no_barrier), "A write runs alone"),
         "reads first": (runner(cut=reads_first), "There is a write between them, or one of them is a write"),
@@ -385,10 +418,10 @@ MISTAKES = {
     "5.3": {
         "unguarded": (unguarded, "the service had to turn calls away"),
         "one at a time": (one_at_a_time, "at most 1 asked at once, expected 5"),
-        "one place less": (one_place_less, "Twenty calls, quota 5: at most 4 asked at once, expected 5"),
+        "one place less": (one_place_less, "With twenty calls, quota 5: at most 4 asked at once, expected 5"),
         "one input": (one_input, 'it got "TypeError: '),
         "made at each call": (made_at_each_call, "the service had to turn calls away"),
-        "always five": (always_five, "Ten calls, quota 3: the service had to turn calls away"),
+        "always five": (always_five, "With ten calls, quota 3: the service had to turn calls away"),
         "asks again": (asks_again, "Let a call wait before it asks"),
         "tries again on its own": (tries_twice, "`ask` was called 17 times for 12 calls"),
         "a place stays taken": (place_stays_taken, "never came back"),
@@ -399,7 +432,12 @@ MISTAKES = {
 }
 
 VARIANTS = {
-    "5.1": {"future to call": future_to_call, "plain threads": plain_threads, "map": pool_map(settled)},
+    "5.1": {
+        "asyncio inside": in_asyncio,
+        "future to call": future_to_call,
+        "plain threads": plain_threads,
+        "map": pool_map(settled),
+    },
     "5.2": {"batches": runner(), "groupby and a semaphore": grouped, "one pool": one_pool},
     "5.3": {"semaphore": with_semaphore, "a pool of its own": with_a_pool, "tickets in a queue": with_tickets},
 }

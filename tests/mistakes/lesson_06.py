@@ -27,6 +27,10 @@ def guard(
     backwards: bool = False,
     stops: bool = False,
     mute: bool = False,
+    caught: type[Exception] = Exception,
+    known: bool = True,
+    emptied: bool = False,
+    quoted: bool = False,
 ):
     """The entrance with one thing done wrong (or merely otherwise)."""
 
@@ -75,16 +79,18 @@ def guard(
                     results.append({**result, "content": said, **({"is_error": True} if flag else {})})
                 continue
             try:
-                if call["name"] not in tools:
+                if known and call["name"] not in tools:
                     raise LookupError(f"no tool {call['name']}")
                 result["content"] = to_text(tools[call["name"]][0](**call["input"]))
-            except Exception as error:
+            except caught as error:
                 if not run_net:
                     raise
                 result |= {"content": "failed" if mute else str(error), "is_error": True}
             if blocks:
                 result["content"] = [{"type": "text", "text": result["content"]}]
-            results.append(result)
+            results.append({**result, "is_error": "true"} if quoted and result.get("is_error") else result)
+        for call in calls if emptied else ():
+            call["input"] = {}
         return results
 
     return guarded_execute
@@ -183,8 +189,25 @@ def without(name: str) -> dict[str, str]:
     return {key: why for key, why in RIGHT.items() if key != name}
 
 
+def looks_up(calls, tools, approver=None):
+    """Dies of a name that is not there."""
+    for call in calls:
+        tools[call["name"]]
+    return guard()(calls, tools, approver)
+
+
 MISTAKES = {
     "6.1": {
+        "dies of a name": (
+            looks_up,
+            "With a tool that does not exist, `looks_up` raised KeyError: 'dance' is not among the keys (line",
+        ),
+        "one kind of exception caught": (
+            guard(caught=LookupError),
+            "With an allowed call that raises another exception, `guarded_execute` raised OSError: locked cannot",
+        ),
+        "a flag in quotes": (guard(quoted=True), "needs `is_error: True`"),
+        "empties the calls": (guard(emptied=True), "the calls you were given were changed"),
         "asks late": (guard(late=True), "decide about all calls first, then run"),
         "any text allows": (guard(truthy=True), "nobody had allowed that"),
         "1 allows": (guard(equal=True), "With the answer 1"),
@@ -216,6 +239,32 @@ MISTAKES = {
         "returns texts": (texts_only, "return a list of tool_result blocks"),
     },
     "6.2": {
+        "them, the one who refused": (
+            text("A colleague refused {tool}: {why}. Nothing was done. Ask them to reconsider."),
+            "back to the person who said no",
+        ),
+        "her, the one who refused": (
+            text("A colleague refused {tool}: {why}. Nothing was done. Ask her to approve it, or tell the user."),
+            "back to the person who said no",
+        ),
+        "him again": (
+            text("A colleague refused {tool}: {why}. Nothing was done. Ask him again."),
+            "back to the person who said no",
+        ),
+        "they were paid": (
+            text("A person refused {tool}: {why}. Nothing was changed, and they were paid. Ask the user."),
+            "says that something was done",
+        ),
+        "nobody but they": (text("They refused {tool}: {why}. Nothing was done. Ask the user."), "a person decided"),
+        "do it again": (
+            text("A person refused {tool}: {why}. Nothing was done. Tell the user, then do it again."),
+            "invites the same call again",
+        ),
+        "it went through": (
+            text("A colleague refused {tool}: {why}. It went through. Ask the user."),
+            "that nothing was done",
+        ),
+        "an object": (lambda tool, reason: object(), "must return a text; it returned <object object>"),
         "a list": (lambda tool, reason: [f"A person refused {tool}: {reason}."], "must return a text; it returned ["),
         "one word": (text("Refused: {why}."), "that a person decided"),
         "a code": (text("Error 403: forbidden, {why}"), "that a person decided"),
@@ -307,8 +356,30 @@ MISTAKES = {
 }  # fmt: skip
 
 VARIANTS = {
-    "6.1": {"in three passes": with_lists, "blocks": guard(blocks=True)},
+    "6.1": {
+        "the flag on each": guard(to_text=lambda value: json.dumps(value, ensure_ascii=False)),
+        "in three passes": with_lists,
+        "blocks": guard(blocks=True),
+    },
     "6.2": {
+        "them, the user": text(
+            "A colleague looked at {tool} and turned it down: {why}. It did not go through. Tell the user and ask them "
+            "what they would like instead."
+        ),
+        "let it run": text(
+            "My boss would not let it run ({why}). It was not run, and no money moved. Explain this to the customer, "
+            "and offer them a voucher."
+        ),
+        "turned that down": text(
+            "The manager turned that down: {why}. Nothing came of it. Tell the user; do not send it again."
+        ),
+        "her, the customer": text(
+            "A human said no: {why}. They did not want it done, so nothing was done. Tell the customer that, and ask "
+            "her to reconsider the request."
+        ),
+        "nobody was paid": text(
+            "A person decided against {tool}: {why}. Nobody was paid. Ask the user whether they want something else."
+        ),
         "short": text(
             "{tool} was denied by a colleague ({why}); it was not run. Tell the user, or offer something else."
         ),

@@ -17,10 +17,11 @@ def index(
     split: bool = True,
     stem: bool = True,
     weighed: bool = True,
-    name_counts: int = 2,
+    name_counts: float = 2,
     most: int = 5,
     always: bool = False,
     objects: bool = False,
+    rare: bool = True,
 ):
     """An index by hand with one thing done wrong (or merely otherwise)."""
 
@@ -39,7 +40,9 @@ def index(
                 for name, found in texts.items():
                     times = name_counts if word in names[name] and weighed else 1
                     scores[name] += (
-                        (word in found) * times * (math.log(len(texts) / max(1, using[word])) if weighed else 1)
+                        (word in found)
+                        * times
+                        * (math.log(len(texts) / max(1, using[word])) if weighed and rare else 1)
                     )
             ranked = sorted(scores, key=lambda name: -scores[name])[:most]
             kept = [name for name in ranked if always or scores[name] > 0]
@@ -160,11 +163,35 @@ RIGHT = {
     "d": ("rival has more", 10),
 }
 
+
+def empties_the_tools(tools: list[dict[str, Any]]):
+    find = index()(tools)
+    tools.clear()
+    return find
+
+
+def cut_down(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> list[dict[str, Any]]:
+    """Deferred tools without their descriptions, by which a search would find them."""
+    made = layers()(operations, scene, allowed)
+    return [{k: v for k, v in one.items() if k != "description" or not one.get("defer_loading")} for one in made]
+
+
+def narrows(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> list[dict[str, Any]]:
+    made = layers()(operations, scene, allowed)
+    allowed.discard(scene)
+    return made
+
+
 MISTAKES = {
     "7.1": {
+        "the name three times, common words as much as rare ones": (
+            index(rare=False, name_counts=3),
+            "Among twelve tools of a library, 'say what a reader",
+        ),
+        "empties the tools": (empties_the_tools, "`build_index` changed the definitions it was given"),
         "names not cut": (index(split=False), "should be among the five (a name in camelCase)"),
-        "every word alike": (index(weighed=False), "Recall@5 is "),
-        "BM25, the name once": (bm25(name_counts=1), "Recall@5 is 66% over 160 requests"),
+        "every word alike": (index(weighed=False), "Among twelve tools of a library, 'say what a reader"),
+        "BM25, the name once": (bm25(name_counts=1), "Recall@3 is 73% over 100 requests"),
         "too many": (index(most=10), "10 names came out: five are the most"),
         "always five": (index(always=True), "so the list should be empty"),
         "definitions": (index(objects=True), "a list of names should come out"),
@@ -175,10 +202,12 @@ MISTAKES = {
         "another list": (only_the_catalogue, "which is not in the list that `build_index` was given"),
         "each name twice": (twice_each, "a name came twice"),
         "best last": (best_last, "first or second, as its name or description says just that"),
-        "the name counts once": (index(name_counts=1, stem=False), "Recall@5 is 66% over 160 requests; the bar is 69%"),
-        "and endings cut": (index(name_counts=1), "Recall@5 is 68% over 160 requests; the bar is 69%"),
+        "the name counts once": (index(name_counts=1, stem=False), "Recall@3 is 71% over 100 requests; the bar is 76%"),
+        "and endings cut": (index(name_counts=1), "Recall@3 is 70% over 100 requests; the bar is 76%"),
     },
     "7.2": {
+        "cut down": (cut_down, "is not the definition that was handed in: take each one whole"),
+        "narrows the user's rights": (narrows, "the set `allowed` was changed"),
         "forbidden is deferred": (layers(forbidden="deferred"), "deferred is not forbidden"),
         "all visible": (layers(others="visible"), "should be deferred"),
         "the scene alone": (layers(others="absent"), "is missing"),
@@ -196,6 +225,11 @@ MISTAKES = {
         "nothing": (lambda operations, scene, allowed: {}, "a list of definitions should come out"),
     },
     "7.3": {
+        "a cause in a list": (
+            {**RIGHT, "b": (["rival has more"], 7)},
+            "`b` gives the cause ['rival has more']; choose",
+        ),
+        "a place in quotes": ({**RIGHT, "b": ("rival has more", "7")}, "you said '7'"),
         "no dict": ([RIGHT["a"]], "`causes` should be a dict with the keys a, b, c and d"),
         "a key missing": ({key: RIGHT[key] for key in "abd"}, "`causes` has no entry for `c`: it needs the keys"),
         "no pair": ({**RIGHT, "a": "no shared word"}, '`a` should be a pair like ("common words only", 12)'),
@@ -219,13 +253,18 @@ def grouped(operations: list[dict[str, Any]], scene: str, allowed: set[str]) -> 
 
 VARIANTS = {
     "7.1": {
+        "the name counts one and a half": index(name_counts=1.5),
         "the name counts three times": index(name_counts=3),
         "the name counts four times": index(name_counts=4),
         "BM25 in full": bm25(),
         "BM25 without lengths": bm25(b=0.0),
         "BM25, the name three times": bm25(name_counts=3),
     },
-    "7.2": {"mixed by name": layers(mixed=True), "deferred first": grouped},
+    "7.2": {
+        "a tuple": lambda *given: tuple(layers()(*given)),
+        "mixed by name": layers(mixed=True),
+        "deferred first": grouped,
+    },
     "7.3": {
         "lists": {key: list(pair) for key, pair in RIGHT.items()},
         "other order": dict(reversed(RIGHT.items())),

@@ -123,6 +123,7 @@ def collector(
     by_end: bool = False,
     circle_ends: bool = False,
     holds: Any = lambda wanted, line: wanted in line,
+    stop: Any = lambda page, lines: False,
 ):
     """The loop with one thing done wrong (or merely otherwise)."""
 
@@ -131,6 +132,8 @@ def collector(
         pages, lines, given, closed = 1, list(page["lines"]), set(), False
         size = len(page["lines"])
         while page["next_cursor"] is not None and not first_only and (pages < max_pages or not capped):
+            if stop(page, lines):
+                break
             cursor = str(len(lines)) if counts else page["next_cursor"]
             if (circles and cursor in given) or (falsy and not cursor):
                 closed = True
@@ -194,8 +197,58 @@ RIGHT = {
     "f": "middle missing",
 }
 
+
+def while_truncated(read, wanted, max_pages=100):
+    """Believes `truncated`, whatever the cursor says."""
+    pages = [read(None)]
+    while pages[-1]["truncated"] and len(pages) < max_pages:
+        pages.append(read(pages[-1]["next_cursor"]))
+    lines = [line for page in pages for line in page["lines"]]
+    return {
+        "found": [line for line in lines if wanted in line],
+        "lines_read": len(lines),
+        "total": pages[0]["total"],
+        "complete": len(lines) == pages[0]["total"],
+    }
+
+
+def kept_from_before(read, wanted, max_pages=100, found=[]):  # noqa: B006
+    got = collector()(read, wanted, max_pages)
+    found += got["found"]
+    return {**got, "found": found}
+
+
+def behind_the_head(value: Any, budget: int) -> str:
+    return encoder()(value, budget).replace("\n[…", "[…", 1)
+
+
+def in_one_go(read, wanted, max_pages=100):
+    """Right, with a generator inside that gives the pages."""
+
+    def pages():
+        cursor, given = None, set()
+        for _ in range(max_pages):
+            page = read(cursor)
+            yield page
+            cursor = page["next_cursor"]
+            if cursor is None or cursor in given:
+                return
+            given.add(cursor)
+
+    read_pages = list(pages())
+    lines = [line for page in read_pages for line in page["lines"]]
+    last = read_pages[-1]
+    return {
+        "found": [line for line in lines if line.count(wanted)],
+        "lines_read": len(lines),
+        "total": last["total"],
+        "complete": last["next_cursor"] is None and len(lines) == last["total"],
+    }
+
+
 MISTAKES = {
     "8.1": {
+        "the mark behind a line of the head": (behind_the_head, "the mark should be on its own line"),
         "returns nothing": (lambda value, budget: None, "must return a text"),
         "the head only": (encoder(tail=False), "should be at the end"),
         "the tail only": (encoder(head=0.0), "should be at the start"),
@@ -236,13 +289,23 @@ MISTAKES = {
         "str of the value": (lambda value, budget: str(value)[:budget], "(no output)"),
     },
     "8.2": {
+        "stops at `truncated: false`": (
+            collector(stop=lambda page, lines: not page["truncated"]),
+            "With `truncated` false on every page, as none was cut, you stopped after 1 page; there are 4 to read",
+        ),
+        "goes on while `truncated` is true": (while_truncated, "you stopped after 1 page; there are 4 to read"),
+        "stops when `total` is reached": (
+            collector(stop=lambda page, lines: len(lines) >= page["total"]),
+            "With an empty page at the end, you stopped after 2 pages; there are 3 to read",
+        ),
+        "keeps what it found for the next log": (kept_from_before, "lines should be found; yours are"),
         "returns nothing": (lambda read, wanted, max_pages: None, "return a dict"),
         "the first page": (collector(first_only=True), "you stopped after 1 page; there are 4 to read"),
         "stops at a short page": (collector(short_page=True), "you stopped after"),
         "stops at an empty page": (collector(empty_page=True), "an empty page in the middle"),
         "makes cursors": (
             collector(counts=True),
-            "With four pages, it ended with ValueError: cursor '50' was never given",
+            "With four pages, `read` gave no page: the cursor '50' was never given out.",
         ),
         "a circle taken for the end": (collector(circle_ends=True), "the end was never reached"),
         "no cap": (collector(capped=False), "you read 4 pages"),
@@ -265,6 +328,7 @@ MISTAKES = {
         "complete by the end alone": (collector(by_end=True), "the log ended after 130 lines of 200"),
     },
     "8.3": {
+        "True for holds": ({**RIGHT, "c": True}, "For c, give one of holds"),
         "no dict": ("page counted", "Give a dict of letters"),
         "words of one's own": ({**RIGHT, "a": "wrong"}, "give one of"),
         "one left out": ({letter: said for letter, said in RIGHT.items() if letter != "d"}, "For d, give one of"),
@@ -281,7 +345,7 @@ VARIANTS = {
         "the kit": with_the_kit,
         "whole lines": whole_lines,
     },
-    "8.2": {"a while": collector(), "recursive": recursive},
+    "8.2": {"a generator inside": in_one_go, "a while": collector(), "recursive": recursive},
     "8.3": {
         "capitals": {letter: said.title() for letter, said in RIGHT.items()},
         "underscores": {letter: said.replace(" ", "_") for letter, said in RIGHT.items()},

@@ -246,8 +246,14 @@ def without_texts(rounds, limit=3):
     return first[0]["name"] if same else None
 
 
+def another_receipt(shop, notes, ticket, order_id, cents):
+    return {**refund()(shop, notes, ticket, order_id, cents), "amount_cents": cents // 100}
+
+
 MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
     "9.1": {
+        "no inputs": (keyed(right, a=(("t", "s", {}), ("t", "s", {"note": 1}))), "For `a` hand over two calls"),
+        "an object": (keyed(lambda task, step, inputs: object()), "should return a text; it returned <object object>"),
         "the key alone": (right, "Hand over a dict with `key`, `a`, `b` and `c`"),
         "one call only": (keyed(right, a=(ONE,)), "For `a` hand over two calls"),
         "the pair as words": (keyed(right, c="ticket-1 and 12"), "For `c` hand over two calls"),
@@ -286,6 +292,7 @@ MISTAKES: dict[str, dict[str, tuple[Any, str]]] = {
         "no text": (keyed(lambda t, s, i: (t, s, i["order_id"], i["amount_cents"])), "should return a text"),
     },
     "9.2": {
+        "a receipt in euros": (another_receipt, "return the receipt of the one refund"),
         "no key": (refund(key="none"), "the ledger holds 2 refunds in the end"),
         "no key, noted afterwards": (refund(key="none", note="after", attempts=1), "killed after the money had left"),
         "noted before": (refund(key="none", note="before", attempts=1), "the ledger holds 0 refunds in the end"),

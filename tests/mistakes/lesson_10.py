@@ -2,6 +2,7 @@
 
 import copy
 import random
+from fractions import Fraction
 from itertools import combinations
 from math import comb, sqrt
 from statistics import NormalDist, fmean, stdev
@@ -269,8 +270,32 @@ def with_compare(before, after):
     return "better" if found.difference > 0 else "worse"
 
 
+def takes_them_out(runs, k):
+    counts = counts_of(runs, k)
+    runs.clear()
+    return fmean(comb(c, k) / comb(n, k) for n, c in counts)
+
+
+def as_a_fraction(runs, k):
+    """Right, and exact."""
+    counts = counts_of(runs, k)
+    return sum(Fraction(comb(c, k), comb(n, k)) for n, c in counts) / len(counts)
+
+
+def empties_the_runs(before, after):
+    said = by_hand(before, after)
+    before.clear()
+    return said
+
+
+def reason(reason, prompt):
+    return but(cup={"prompt": prompt, "expect": {"calls": [{**CUP, "input": {**CUP["input"], "reason": reason}}]}})
+
+
 MISTAKES = {
     "10.1": {
+        "takes the runs out": (takes_them_out, "`pass_hat` changed the runs it was given"),
+        "a text": (lambda runs, k: f"{drawn(runs, k):.2%}", "With three tasks with 4, 2 and 0 of 4, `pass_hat` must"),
         "refuses as many as are asked for": (refuses_too_early, "runs or more, and yours raised: too few runs"),
         "c over n to the k": (naive, "draws the same run more than once"),
         "pass@k": (at_k, "That is pass@k"),
@@ -284,6 +309,36 @@ MISTAKES = {
         "two places": (rounded_to_two, "rounded too early"),
     },
     "10.2": {
+        "never came, of a broken cup": (
+            reason("not_received", "The cup of ORD-20260917 arrived broken. Refund 19.99."),
+            "expects the reason 'not_received', and the sentence sounds like damaged",
+        ),
+        "broken, of what never came": (
+            reason("damaged", "ORD-20260917 never came. 19.99 back, please."),
+            "expects the reason 'damaged', and the sentence sounds like not_received",
+        ),
+        "broken, of another cup": (
+            reason("damaged", "You sent me the wrong cup in ORD-20260917. 19.99 back, please."),
+            "sounds like wrong_item",
+        ),
+        "broken, of what is not": (
+            reason("damaged", "ORD-20260917 is not broken, I just don't like it; 19.99 back."),
+            "sounds like other",
+        ),
+        "another reason to cancel": (
+            but(
+                nora={
+                    "prompt": "Cancel ORD-20260919, I ordered it twice.",
+                    "expect": {"calls": [cancelling("ORD-20260919")]},
+                }
+            ),
+            "expects the reason 'changed_mind', and the sentence sounds like ordered_twice",
+        ),
+        "a matcher that does not exist": (
+            reason({"$in": ["damaged"]}, "The cup of ORD-20260917 arrived broken. Refund 19.99."),
+            "There is no matcher $in",
+        ),
+        "numbers for turns": (but(hello={"prompt": None, "turns": [1]}), "Case number 6: 1 should be a text"),
         "not a list": ("ten cases", "should be a list of ten cases"),
         "nine": (TEN[:9], "there are 9"),
         "a field that does not exist": (but(cup={"promt": "x"}), "has no field `promt`"),
@@ -388,6 +443,7 @@ MISTAKES = {
         "nothing wanted": (but(knife={"expect": {"calls": []}}), "passes an agent that does nothing"),
     },
     "10.3": {
+        "empties the runs": (empties_the_runs, "`verdict` changed the runs it was given"),
         "sign of the mean": (sign_of_the_mean, "no more than noise"),
         "trials pooled": (pooled_trials, "still five cases"),
         "two intervals": (two_intervals, "Compare each case with itself"),
@@ -407,8 +463,19 @@ MISTAKES = {
 }
 
 VARIANTS = {
-    "10.1": {"by drawing": drawn, "as a product": one_by_one, "four places": rounded_to_four},
+    "10.1": {
+        "a fraction": as_a_fraction,
+        "by drawing": drawn,
+        "as a product": one_by_one,
+        "four places": rounded_to_four,
+    },
     "10.2": {
+        "a reason in other words": reason("damaged", "ORD-20260917: the glaze flakes off. 19.99 back."),
+        "something went wrong": reason("damaged", "Something went wrong with ORD-20260917, it melted. Refund 19.99."),
+        "not what was ordered": reason("wrong_item", "I did not get what I ordered: ORD-20260917, 19.99 back."),
+        "not broken": reason("other", "ORD-20260917 is not broken, I just don't like it; 19.99 back."),
+        "one of two reasons": reason({"$one_of": ["damaged", "other"]}, "ORD-20260917 arrived cracked, 19.99 back."),
+        "in Chinese": reason("damaged", "ORD-20260917 收到时杯子碎了，退款 19.99。"),
         "plain": TEN,
         "as Case": [Case(**case) for case in TEN],
         "the database": but(

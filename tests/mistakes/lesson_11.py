@@ -158,8 +158,16 @@ RIGHT_LOST = {"a": "disable_parallel_tool_use", "b": "tool_use_id", "c": "is_err
 RIGHT_LOST |= {"d": "stop_reason", "e": "stop_reason", "f": "nothing"}
 RIGHT_LOOK = {"a": (2, "adapter"), "b": (2, "tool"), "c": (1, "definition"), "d": (3, "model"), "e": (2, "adapter")}
 
+
+def empties_the_response(response):
+    message = message_from_with()(response)
+    response.clear()
+    return message
+
+
 MISTAKES = {
     "11.1": {
+        "empties the response": (pair(message_from=empties_the_response), "the response was changed"),
         "one function": (to_items_with(), "Give a dict with both functions"),
         "the flag dropped": (pair(to_items_with(flag="")), "the error flag of a result got lost"),
         "the flag in other words": (pair(to_items_with(flag="ERROR: ")), "the failed result should read"),
@@ -197,6 +205,7 @@ MISTAKES = {
         "texts dropped": (pair(message_from=message_from_with(texts=False)), "`content` should be"),
     },
     "11.2": {
+        "a list of one": ({**RIGHT_LOST, "d": ["stop_reason"]}, "`lost_d` should be one of"),
         "a name of theirs": ({**RIGHT_LOST, "a": "parallel_tool_calls"}, "should be one of"),
         "forcing": ({**RIGHT_LOST, "a": "stop_reason"}, "What else did our `tool_choice` say?"),
         "the input of a cut call": ({**RIGHT_LOST, "d": "input"}, "Which field of theirs says"),
@@ -206,6 +215,7 @@ MISTAKES = {
         "the flag in b": ({**RIGHT_LOST, "b": "is_error"}, "Which of the two calls"),
     },
     "11.3": {
+        "a place in a list": ({**RIGHT_LOOK, "a": (2, ["adapter"])}, "`look_a` names ['adapter']; choose one of"),
         "the last line": ({**RIGHT_LOOK, "a": (3, "adapter")}, "do not part at step 3"),
         "the model followed": ({**RIGHT_LOOK, "b": (2, "model")}, "What does the tool's log say?"),
         "the tool for a changed text": ({**RIGHT_LOOK, "e": (2, "tool")}, "Who changed it on the way"),

@@ -146,8 +146,40 @@ def by_limits(shares):
     return found
 
 
+def remembers():
+    """Right for one trace; the next begins with what the last one left."""
+    before = {}
+
+    def retries(steps):
+        counts = []
+        for calls in steps:
+            counts.append([before.get(call["tool"], 0) for call in calls])
+            for tool in {call["tool"] for call in calls}:
+                codes = {call["failure"] for call in calls if call["tool"] == tool} - {"DENIED"}
+                if codes:
+                    before[tool] = 0 if None in codes else before.get(tool, 0) + 1
+        return counts
+
+    return retries
+
+
+def selection_alone(shares):
+    return {layer: why for layer, why in blaming()(shares).items() if layer == "selection"}
+
+
+def first_alone(shares):
+    return dict(list(blaming()(shares).items())[:1])
+
+
+def empties_the_shares(shares):
+    said = blaming()(shares)
+    shares.clear()
+    return said
+
+
 MISTAKES = {
     "12.1": {
+        "a step in a list": ({**TEN, "T01": ("cut", ["1"])}, "T01 has the steps 1 to 2"),
         "no dict": (["cut"], "should be a dict of ten findings"),
         "one missing": ({name: one for name, one in TEN.items() if name != "T04"}, "T04 should have a pair"),
         "no pair": ({**TEN, "T03": "mute error"}, "T03 should have a pair"),
@@ -165,12 +197,16 @@ MISTAKES = {
         "a step that is not there": ({**TEN, "T05": ("lost results", "2")}, "T05 has the steps 1 to 1"),
     },
     "12.2": {
+        "remembers the last trace": (
+            remembers(),
+            "With one tool that fails twice and then succeeds, step 1 should have [0]",
+        ),
         "returns nothing": (lambda steps: None, "must return a list of lists"),
         "a flat list": (counting(flat=True), "must return a list of lists"),
         "counts calls": (counting(by_turn=False), "three failures of one tool in one step"),
         "never resets": (counting(resets=False), "a failed with X; a failed with X; a succeeded"),
         "all tools together": (counting(together=True), "two tools that fail in turn"),
-        "counts itself": (counting(late=True), "step 1 should have [0]"),
+        "counts itself": (counting(late=True), "step 2 should have [0]"),
         "a refusal is a failure": (counting(denied=True), "a person's refusal"),
         "a refusal hides what stands beside it": (counting(one_denied=True), "a refusal beside a failure"),
         "the same code alone": (counting(by_code=True), "failures with another code each time"),
@@ -180,6 +216,9 @@ MISTAKES = {
         "writes into the trace": (marks, "changed the steps"),
     },
     "12.3": {
+        "selection alone": (selection_alone, "With two layers that fall, each for its own reason"),
+        "the first layer alone": (first_alone, "With two layers that fall, each for its own reason"),
+        "empties the shares": (empties_the_shares, "`blame` changed the shares it was given"),
         "returns nothing": (lambda shares: None, "must return a dict"),
         "any change is a fall": (blaming(size=True), "a layer that rises"),
         "the end not looked at": (blaming(ends=False), "the tools bring back"),

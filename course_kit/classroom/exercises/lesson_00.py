@@ -55,11 +55,11 @@ class WhoDidIt:
         return list(WHO)
 
     def observe(answers: Any, case: str) -> Any:
-        return {"returned": answers.get(case) if isinstance(answers, dict) else answers}
+        return {"answer": answers.get(case) if isinstance(answers, dict) else answers}
 
     def judge(case: str, seen: dict[str, Any]) -> None:
         right, why = WHO[case]
-        answer = seen["returned"]
+        answer = seen["answer"]
         if not isinstance(answer, str) or answer.strip().lower() not in ("model", "program", "user"):
             raise Incorrect(f'Who {case}? Answer "model", "program" or "user"; you wrote {answer!r}.')
         if answer.strip().lower() != right:

@@ -1,5 +1,6 @@
 """Checks of lesson 01: the loop, three broken transcripts, the cheapest request that must call."""
 
+import copy
 import itertools
 import json
 import random
@@ -17,6 +18,7 @@ DEFINITIONS = [
     {"name": "get_weather", "description": "Weather in a city.", "input_schema": SCHEMA},
     {"name": "get_time", "description": "Local time in a city.", "input_schema": SCHEMA},
 ]
+NOWHERE: dict[str, type[Exception]] = {"Atlantis": LookupError, "Ys": OSError}  # and what a question about it raises
 CITIES = ["Oslo", "Lima", "Hangzhou", "Shanghai", "Malmö", "Quito"]
 
 
@@ -52,6 +54,7 @@ class WriteTheLoop:
                 "about": "a function that raises beside one that works",
                 "script": [[_call("get_weather", "Atlantis"), time], "Sorry."],
             },
+            {"about": "a function that raises another exception", "script": [_call("get_weather", "Ys"), "Sorry."]},
             {"about": "a tool that does not exist", "script": [_call("get_wether", one), "Sorry."]},
             {"about": "a turn cut by max_tokens", "script": [cut, "not reached"]},
             {"about": "a model that never stops calling", "script": [_call("get_weather", three)] * 40, "limit": 3},
@@ -66,8 +69,8 @@ class WriteTheLoop:
 
         def get_weather(city: str) -> dict[str, Any]:
             ran.append(["get_weather", city])
-            if city == "Atlantis":
-                raise LookupError("Atlantis is not on any map")
+            if city in NOWHERE:
+                raise NOWHERE[city](f"{city} is not on any map")
             return {"city": city, "sky": "regnbåge"}
 
         def get_time(city: str) -> str:
@@ -80,7 +83,7 @@ class WriteTheLoop:
         tools = {"get_weather": get_weather, "get_time": get_time}
         options = {"limit": case["limit"]} if "limit" in case else {}
         try:
-            returned = talk(client, asked, tools, DEFINITIONS, **options)
+            returned = talk(client, asked, tools, copy.deepcopy(DEFINITIONS), **options)
         except (anthropic.BadRequestError, ScriptExhausted) as error:
             returned = type(error).__name__
         if isinstance(returned, list):
@@ -97,9 +100,12 @@ class WriteTheLoop:
         about, messages, replies = case["about"], seen["returned"], seen["replies"]
         limit = case.get("limit", 8)
         if seen["refused"]:
-            raise Incorrect(f"With {about}, the API refused your second request: {seen['refused'][0]}")
+            which = {0: "first", 1: "second", 2: "third"}.get(len(replies), "next")
+            raise Incorrect(f"With {about}, the API refused your {which} request: {seen['refused'][0]}")
         if len(replies) > limit:
             raise Incorrect(f"With {about} and limit={limit}, you asked {len(replies)} times.")
+        if "limit" in case and len(replies) < limit:
+            raise Incorrect(f"With {about} and limit={limit}, you asked {len(replies)} times, and {limit} are allowed.")
         if not isinstance(messages, list) or not all(isinstance(m, dict) and "role" in m for m in messages):
             raise Incorrect(f"With {about}, `talk` must return a list of messages; it returned {_short(messages)}.")
         if not messages or messages[0] != {"role": "user", "content": "Hello?"}:
@@ -138,6 +144,11 @@ class WriteTheLoop:
             raise Incorrect(
                 f"With {about}, the results are in a different order from the calls. This exercise asks for call order."
             )
+        spoken = [text_of(message) for message in messages if message["role"] == "assistant"]
+        for reply in replies[: limit - 1]:
+            if reply["stop_reason"] == "tool_use" and text_of(reply) not in ["", *spoken]:
+                words = _short(text_of(reply))
+                raise Incorrect(f"With {about}, what the model said beside its calls got lost: {words}.")
         for one, next_one in itertools.pairwise(messages):
             if tool_result_blocks(one) and tool_result_blocks(next_one):
                 raise Incorrect(
@@ -151,11 +162,12 @@ class WriteTheLoop:
 
 def _judge_result(about: str, call: dict[str, Any], block: dict[str, Any], not_run: bool) -> None:
     said = "".join(part.get("text", "") for part in content_blocks(block))
-    bad = call["name"] == "get_wether" or call["input"]["city"] == "Atlantis"
+    city = call["input"]["city"]
+    bad = call["name"] == "get_wether" or city in NOWHERE
     if bad or not_run:
         if block.get("is_error") is not True:
             raise Incorrect(f"With {about}, the result of the call that failed needs `is_error: True`.")
-        names = "Atlantis" if call["input"]["city"] == "Atlantis" else "get_wether" if bad else ""
+        names = city if city in NOWHERE else "get_wether" if bad else ""
         if names not in said:
             raise Incorrect(f"With {about}, the error should name the problem ({names}); it says {_short(said)}.")
         if "Traceback" in said:
@@ -163,7 +175,6 @@ def _judge_result(about: str, call: dict[str, Any], block: dict[str, Any], not_r
         return
     if block.get("is_error"):
         raise Incorrect(f"With {about}, a call that worked is marked as an error: {_short(said)}.")
-    city = call["input"]["city"]
     wanted: Any = {"city": city, "sky": "regnbåge"} if call["name"] == "get_weather" else f"noon in {city}"
     try:
         value = json.loads(said)
@@ -175,7 +186,9 @@ def _judge_result(about: str, call: dict[str, Any], block: dict[str, Any], not_r
         )
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
+def _plain(message: Any) -> Any:
+    if not isinstance(message, dict):
+        return message
     content = message.get("content")
     if isinstance(content, list | tuple):
         content = [block.to_dict() if hasattr(block, "to_dict") else block for block in content]
@@ -224,10 +237,10 @@ class FindTheBrokenRule:
         return ["a", "b", "c"]
 
     def observe(answers: Any, case: str) -> Any:
-        return {"returned": answers.get(case) if isinstance(answers, dict) else answers}
+        return {"answer": answers.get(case) if isinstance(answers, dict) else answers}
 
     def judge(case: str, seen: dict[str, Any]) -> None:
-        answer = seen["returned"]
+        answer = seen["answer"]
         if not (isinstance(answer, list) and len(answer) == 2 and all(isinstance(part, str) for part in answer)):
             raise Incorrect(
                 f'`broken_{case}` should be a pair like ("messages.1", "two results"); it is {_short(answer)}.'
@@ -287,9 +300,8 @@ class CheapestForcedCall:
         if choice.get("disable_parallel_tool_use") is not True:
             raise Incorrect("The reply may hold several calls: switch parallel calls off, inside `tool_choice`.")
         schema = next(tool["input_schema"] for tool in body["tools"] if tool["name"] == "get_weather")
-        if schema.get("properties", {}).get("city", {}).get("type") != "string" or "city" not in schema.get(
-            "required", ()
-        ):
+        kind = schema.get("properties", {}).get("city", {}).get("type")
+        if kind not in ("string", ["string"]) or "city" not in schema.get("required", ()):
             raise Incorrect(
                 "The schema must say that `city` is a string and required, or the call may come without it."
             )

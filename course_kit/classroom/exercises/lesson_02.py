@@ -123,14 +123,14 @@ class WhichAreRequired:
         return list(INPUTS)
 
     def observe(answers: Any, case: str) -> Any:
-        return {"returned": answers.get(case) if isinstance(answers, dict) else answers}
+        return {"answer": answers.get(case) if isinstance(answers, dict) else answers}
 
     def judge(case: str, seen: dict[str, Any]) -> None:
-        answer = seen["returned"]
+        answer = seen["answer"]
         if not (isinstance(answer, list) and len(answer) == 2 and isinstance(answer[0], bool)):
             raise Incorrect(f'`{case}` should be a pair like (True, "often sent"); it is {_short(answer)}.')
         required, reason = answer
-        if reason not in REASONS:
+        if not isinstance(reason, str) or reason not in REASONS:
             raise Incorrect(f"`{case}` gives the reason {reason!r}; choose one of {', '.join(REASONS)}.")
         if required != REQUIRED[case][0]:
             raise Incorrect(f"`{case}` should be {'optional' if required else 'required'}. {IF_WRONG[case]}")
@@ -223,6 +223,8 @@ class SplitUpdateRecord:
                 key = next(key for key in given if given[key] == value)
                 if key not in schema["required"]:
                     raise Incorrect(f"`{name}` must fail without `{key}`: require it.")
+                if not conforms({"type": "object", "properties": {key: schema["properties"][key]}}, {key: value}):
+                    raise Incorrect(f"`{name}` does not take {value!r} as `{key}`: its own schema refuses it.")
                 for wrong in impossible:
                     if conforms(schema, {**given, key: wrong}):
                         raise Incorrect(
@@ -340,6 +342,10 @@ class NineOfTen:
         if seen["refused"]:
             raise Incorrect(f"The API refuses this request: {seen['refused']}")
         description = seen["definition"]["description"]
+        inputs = seen["definition"]["input_schema"].get("properties") or {}
+        order = "ORD-20260918"
+        if not any(conforms({"type": "object", "properties": {"n": node}}, {"n": order}) for node in inputs.values()):
+            raise Incorrect(f"No input of this tool takes {order}: how would it know which order to cancel?")
         if len(description) > LONGEST:
             raise Incorrect(f"The description has {len(description)} characters; write it in {LONGEST}.")
         for said, _ in [*REQUESTS, *UNSEEN]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from course_kit.classroom.checks import exercise
-from course_kit.contract.schema import check_tool_input, conforms
+from course_kit.contract.schema import SchemaError, check_tool_input, conforms
 from course_kit.contract.strict import strict_refusals, walk_schema
 from course_kit.errors import Incorrect
 
@@ -211,6 +211,8 @@ class Capitals:
             _repair("an option beside two that differ by case", schema, {"unit": "KG"}, {"unit": "kg"}),
             _repair("a number, a null and a word", schema, {"level": 2, "reason": None}, {}),
             _repair("a word among numbers", schema, {"level": "HIGH"}, {"level": "high"}),
+            _repair("a text that looks like a listed number", schema, {"level": "2", "note": "none"}, {}),
+            _repair("a text that looks like a listed null", schema, {"level": "NONE"}, {}),
             _repair("a field that the schema does not know", schema, {"colour": "RED"}, {}),
             _repair("two fields at once", schema, {"reason": one.upper(), "unit": "Kg"}, {"reason": one, "unit": "kg"}),
             _repair(
@@ -273,6 +275,9 @@ class BusinessRules:
             _rule("an order that had a refund before", "CUS-1005", "ORD-20260910", 3198 + more, [["3198"]]),
             _rule("the whole rest of such an order", "CUS-1005", "ORD-20260910", 3198, []),
             _rule("an order that is on its way", "CUS-1003", "ORD-20260906", 100, [["shipped"]]),
+            _rule(
+                "an order that is on its way, and too much", "CUS-1003", "ORD-20260906", 90_000 + more, [["shipped"]]
+            ),
             _rule("an order that is only paid", "CUS-1010", "ORD-20260920", 100, [["paid"]]),
             _rule("reason other without a note", "CUS-1001", "ORD-20260917", 500, [["note"]], reason="other"),
             _rule("reason other, a blank note", "CUS-1001", "ORD-20260917", 500, [["note"]], reason="other", note="  "),
@@ -291,11 +296,13 @@ class BusinessRules:
         with tempfile.TemporaryDirectory(prefix="course-check-", ignore_cleanup_errors=True) as folder:
             shop = open_shop(Path(folder) / "shop.sqlite3")
             before = shop.ledger()
-            said = objections(dict(case["input"]), case["customer_id"], shop)
+            given = dict(case["input"])
+            said = objections(given, case["customer_id"], shop)
             unknown = None
             if case["foreign"]:
                 unknown = objections({**case["input"], "order_id": "ORD-99999999"}, case["customer_id"], shop)
-            return {"returned": said, "unknown": unknown, "paid": shop.ledger() != before}
+            changed = given != case["input"]
+            return {"returned": said, "unknown": unknown, "paid": shop.ledger() != before, "changed": changed}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, said = case["about"], seen["returned"]
@@ -303,6 +310,8 @@ class BusinessRules:
             raise Incorrect(f"With {about}, `objections` must return a list of sentences; it returned {_short(said)}.")
         if seen["paid"]:
             raise Incorrect(f"With {about}, money was paid. This function only looks; it refunds nothing.")
+        if seen["changed"]:
+            raise Incorrect(f"With {about}, the input you were given was changed, and it is still to be paid.")
         if case["wanted"] is None:
             _judge_foreign(case, said, seen["unknown"])
             return
@@ -409,6 +418,11 @@ class MadeAcceptable:
                 "sent": {"issue": 1, "state": None, "where": {"file": "x.py"}, "hours": []},
                 "value": {"issue": 1, "state": None, "where": {"file": "x.py"}, "hours": {}},
             },
+            {
+                "about": "a closed issue",
+                "sent": {"issue": number, "state": "closed"},
+                "value": {"issue": number, "state": "closed"},
+            },
             {"about": "issue 0", "sent": {"issue": 0}},
             {"about": "four labels", "sent": {"issue": number, "labels": ["a", "b", "c", "d"]}},
             {"about": "a label twice", "sent": {"issue": number, "labels": ["a", "a"]}},
@@ -449,6 +463,10 @@ class MadeAcceptable:
             refused.append('input_schema.type: the root of a tool\'s schema is "object"')
         if refused:
             raise Incorrect(f"The API refuses `STRICT_SCHEMA`: {refused[0]}")
+        try:
+            conforms(schema, {})
+        except SchemaError as error:
+            raise Incorrect(f"`STRICT_SCHEMA` is not a schema: {error}") from None
         if "sent" not in case:
             return
         sent, returned = case["sent"], seen["returned"]

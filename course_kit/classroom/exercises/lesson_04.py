@@ -1,12 +1,13 @@
 """Checks of lesson 04: a checker that tells all faults, a service that dies of KeyError, texts that lead on."""
 
+import copy
 import json
 import random
 import re
 from datetime import date
 from typing import Any
 
-from course_kit.classroom.checks import exercise
+from course_kit.classroom.checks import exception_told, exercise
 from course_kit.classroom.error_cases import KINDS, VOUCHERS
 from course_kit.classroom.error_texts import story
 from course_kit.errors import Incorrect
@@ -293,14 +294,15 @@ class MendedTwice:
             for name, one in tools.items():
                 one.__qualname__ = name  # as a TypeError of Python's own will call it
             block = {"type": "tool_use", "id": "toolu_7", "name": case["name"], "input": dict(case["input"])}
-            extra = [DEFINITIONS] if label == "guarded_answer" else []
+            extra = [copy.deepcopy(DEFINITIONS)] if label == "guarded_answer" else []
+            given = copy.deepcopy(block)
             try:
                 returned = function(block, tools, *extra)
             except KeyboardInterrupt:
                 returned = "KeyboardInterrupt"
             except Exception as error:
                 returned = {"raised": f"{type(error).__name__}: {error}"}
-            seen[label] = {"returned": returned, "ran": ran}
+            seen[label] = {"returned": returned, "ran": ran, "changed": block != given}
         return seen
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
@@ -314,7 +316,10 @@ class MendedTwice:
                     raise Incorrect(f"{what}: it was swallowed. Catch `Exception`, so that an interrupt passes.")
                 continue
             if isinstance(result, dict) and "raised" in result:
-                raise Incorrect(f"{what} raised {result['raised']}: the loop would end there.")
+                kind, _, message = result["raised"].partition(": ")
+                raise Incorrect(f"{what} raised {exception_told(kind, message)}. The loop would end there.")
+            if seen[label]["changed"]:
+                raise Incorrect(f"{what}: the call itself was changed, and it goes back to the model as it came.")
             if not isinstance(result, dict) or result.get("type") != "tool_result":
                 raise Incorrect(f"{what} should return a `tool_result` block; it returned {_short(result)}.")
             if result.get("tool_use_id") != "toolu_7":
@@ -332,7 +337,7 @@ class MendedTwice:
                 raise Incorrect(f"{what}: the tool ran although its input does not fit. Check first, then run.")
             if unchecked and case["name"] == "book_refund":
                 continue  # without a check this one runs, whatever it is given
-            if bool(result.get("is_error")) != bool(case["error"]):
+            if (result.get("is_error") or False) is not bool(case["error"]):
                 raise Incorrect(f"{what}: `is_error` should be {bool(case['error'])}.")
             if not case["error"] and _json(text) != case["gives"]:
                 wanted = json.dumps(case["gives"], ensure_ascii=False)

@@ -47,7 +47,7 @@ def _check_results(what: str, calls: list[dict[str, Any]], found: Any) -> None:
                 f"{what}: the result with the id of {call['about']} should be {kind}, {_short(call['says'])}; "
                 f"it is {_short(content)}."
             )
-        if bool(one.get("is_error")) != call["fails"]:
+        if (one.get("is_error") or False) is not call["fails"]:
             raise Incorrect(f"{what}: `is_error` of {call['about']} should be {call['fails']}.")
     if ids != list(wanted):
         raise Incorrect(f"{what}: every result is under its id, but not in the order of the calls: {_short(ids)}.")
@@ -119,7 +119,7 @@ class RepairTheZip:
                 [2, 0, 1],
             ),
             case("With one call", pairs[:1], [0]),
-            case("Without any call", [], []),
+            case("With no call", [], []),
         ]
 
     def observe(answer_all: Any, case: dict[str, Any]) -> Any:
@@ -129,6 +129,7 @@ class RepairTheZip:
         lock, busy, most = threading.Lock(), 0, 0
         ran: list[str] = []
         raised: list[Exception] = []
+        given = [_block(call) for call in calls]
 
         def run(block: Any) -> str:
             nonlocal busy, most
@@ -153,12 +154,12 @@ class RepairTheZip:
             return calls[place]["says"]
 
         try:
-            returned = answer_all([_block(call) for call in calls], run)
+            returned = answer_all(given, run)
         except (LookupError, ValueError, OSError) as error:
             if error not in raised:
                 raise
             returned = {"let through": f"{type(error).__name__}: {error}"}
-        return {"returned": returned, "ran": ran, "most": most}
+        return {"returned": returned, "ran": ran, "most": most, "changed": given != [_block(call) for call in calls]}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         what, calls, found = case["about"], case["calls"], seen["returned"]
@@ -172,6 +173,8 @@ class RepairTheZip:
                 f"{what}: at most {seen['most']} at once, expected {len(calls)}. Well paired, but slow: "
                 "let all calls of the turn run together."
             )
+        if seen["changed"]:
+            raise Incorrect(f"{what}: the calls you were given were changed, and the history still needs them.")
 
 
 # 5.2
@@ -208,16 +211,16 @@ class Barrier:
         draw = random.Random(f"5.2:{seed}")
         said = draw.sample(range(10**5, 10**6), 10)
         turns = [
-            ("Five reads, limit 2", "rrrrr", 2),
-            ("Seven reads, limit 3", "rrrrrrr", 3),
-            ("Two reads, a write, two reads, limit 5", "rrwrr", 5),
-            ("A write, then three reads, limit 2", "wrrr", 2),
-            ("Two writes in a row", "ww", 4),
-            ("A read, two writes, a read", "rwwr", 4),
-            ("Three reads, one of which raises", "rfr", 3),
-            ("A write that raises, between reads", "rrxrr", 3),
-            ("Two reads, limit 1", "rr", 1),
-            ("Without any call", "", 5),
+            ("With five reads, limit 2", "rrrrr", 2),
+            ("With seven reads, limit 3", "rrrrrrr", 3),
+            ("With two reads, a write, two reads, limit 5", "rrwrr", 5),
+            ("With a write, then three reads, limit 2", "wrrr", 2),
+            ("With two writes in a row", "ww", 4),
+            ("With a read, two writes, a read", "rwwr", 4),
+            ("With three reads, one of which raises", "rfr", 3),
+            ("With a write that raises, between reads", "rrxrr", 3),
+            ("With two reads, limit 1", "rr", 1),
+            ("With no call", "", 5),
         ]
         return [
             {
@@ -248,6 +251,7 @@ class Barrier:
         log: list[dict[str, Any]] = []
         alone: list[int] = []
         raised: list[Exception] = []
+        given = [_block(call) for call in calls]
 
         def work(place: int) -> str:
             batch = batch_of[place]
@@ -277,14 +281,13 @@ class Barrier:
             return work(place)
 
         try:
-            returned = run_turn(
-                [_block(call) for call in calls], {"look": (look, "read"), "save": (save, "write")}, limit
-            )
+            returned = run_turn(given, {"look": (look, "read"), "save": (save, "write")}, limit)
         except (LookupError, ValueError) as error:
             if error not in raised:
                 raise
             returned = {"let through": f"{type(error).__name__}: {error}"}
-        return {"returned": returned, "log": log, "alone": alone}
+        changed = given != [_block(call) for call in calls]
+        return {"returned": returned, "log": log, "alone": alone, "changed": changed}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         what, calls, turn, found = case["about"], case["calls"], case["turn"], seen["returned"]
@@ -317,6 +320,8 @@ class Barrier:
                 f"{what}: of the adjacent reads at most {most} ran at once, expected {min(case['limit'], len(batch))}."
             )
         _check_results(what, calls, found)
+        if seen["changed"]:
+            raise Incorrect(f"{what}: the calls you were given were changed, and the history still needs them.")
 
 
 # 5.3
@@ -339,18 +344,18 @@ class Quota:
         draw = random.Random(f"5.3:{seed}")
         base = draw.randrange(1000, 9000)
         return [
-            {"about": "Twenty calls, quota 5", "calls": 20, "quota": 5, "base": base, "failing": []},
-            {"about": "Ten calls, quota 3", "calls": 10, "quota": 3, "base": base, "failing": []},
+            {"about": "With twenty calls, quota 5", "calls": 20, "quota": 5, "base": base, "failing": []},
+            {"about": "With ten calls, quota 3", "calls": 10, "quota": 3, "base": base, "failing": []},
             {
-                "about": "Twelve calls, quota 4, of which five raise",
+                "about": "With twelve calls, quota 4, of which five raise",
                 "calls": 12,
                 "quota": 4,
                 "base": base,
                 "failing": sorted(draw.sample(range(12), 5)),
             },
-            {"about": "Two calls, quota 5", "calls": 2, "quota": 5, "base": base, "failing": []},
+            {"about": "With two calls, quota 5", "calls": 2, "quota": 5, "base": base, "failing": []},
             {
-                "about": "Three calls with an input by name, quota 2",
+                "about": "With three calls with an input by name, quota 2",
                 "calls": 3,
                 "quota": 2,
                 "base": base,

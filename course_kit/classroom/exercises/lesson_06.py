@@ -34,6 +34,8 @@ RETURNS: dict[str, Callable[..., Any]] = {
     "share": lambda parts: {"paid": sum(parts.values())},
 }
 ASKING = ("delete", "pay", "share")
+# The paths that fail when they are deleted, each with another exception.
+FAILING: dict[Any, type[Exception]] = {"nowhere": LookupError, "locked": OSError}
 
 
 @exercise(
@@ -101,6 +103,11 @@ class GuardedExecute:
                 "calls": [_call(2, "delete", path="nowhere"), read],
                 "answers": {"toolu_2": True},
             },
+            {
+                "about": "an allowed call that raises another exception",
+                "calls": [_call(2, "delete", path="locked"), read],
+                "answers": {"toolu_2": True},
+            },
         ]
 
     def observe(guarded_execute: Any, case: dict[str, Any]) -> Any:
@@ -109,8 +116,8 @@ class GuardedExecute:
         def function(name: str) -> Callable[..., Any]:
             def run(**given: Any) -> Any:
                 log.append(["ran", name, json.loads(json.dumps(given))])
-                if given.get("path") == "nowhere":
-                    raise LookupError("there is no file nowhere")
+                if given.get("path") in FAILING:
+                    raise FAILING[given["path"]](f"{given['path']} cannot be deleted")
                 return RETURNS[name](**given)
 
             run.__name__ = run.__qualname__ = name
@@ -131,7 +138,7 @@ class GuardedExecute:
         tools = {name: (function(name), name in ASKING) for name in RETURNS}
         calls = json.loads(json.dumps(case["calls"]))
         returned = guarded_execute(calls, tools, approver if case["answers"] is not None else None)
-        return {"log": log, "returned": returned}
+        return {"log": log, "returned": returned, "changed": calls != case["calls"]}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, calls, answers = case["about"], case["calls"], case["answers"]
@@ -170,6 +177,8 @@ class GuardedExecute:
         if sorted(map(repr, ran)) != sorted(map(repr, expected)):
             raise Incorrect(f"With {about}, these calls should have run: {expected}; yours ran {ran}.")
         _judge_results(about, calls, allowed, answers, seen["returned"])
+        if seen["changed"] and "changes" not in about:
+            raise Incorrect(f"With {about}, the calls you were given were changed, and the history still needs them.")
 
 
 def _may_run(call: dict[str, Any], answers: dict[str, Any]) -> bool:
@@ -192,8 +201,9 @@ def _judge_results(about: str, calls: list[Any], allowed: list[Any], answers: An
         ):
             raise Incorrect(f"With {about}, the content of `{call['name']}`'s result is text, not {_short(content)}.")
         said = "".join(part.get("text", "") for part in content_blocks(block))
-        failed = call not in allowed or call["input"].get("path") == "nowhere"
-        if failed != (block.get("is_error") is True):
+        path = call["input"].get("path")
+        failed = call not in allowed or path in FAILING
+        if (block.get("is_error") or False) is not failed:
             word = "needs `is_error: True`" if failed else "worked, and is marked as an error"
             raise Incorrect(f"With {about}, the result of `{call['name']}` {word}: {_short(said)}.")
         if not failed:
@@ -208,7 +218,7 @@ def _judge_results(about: str, calls: list[Any], allowed: list[Any], answers: An
                     f"it is {_short(said)}."
                 )
             continue
-        names = {"dance": "dance"}.get(call["name"], "nowhere" if call["input"].get("path") == "nowhere" else "")
+        names = "dance" if call["name"] == "dance" else path if path in FAILING else ""
         if names not in said or not said.strip():
             raise Incorrect(
                 f"With {about}, the error should say what was wrong ({names or 'why'}); it says {_short(said)}."
@@ -246,7 +256,8 @@ WHO = _any_of(
 )
 REFUSED = _any_of(
     r"refus|\bden(?:y|ied|ies)\b|declin|reject|disallow|disapprov|forb[ia]d|prohibit|\bveto|block|stopped|against",
-    r"\bturn(?:ed|s)? (?:it |this |the call )?down|\b(?:say|says|said|answered) ['\"]?no\b|decided not\b",
+    r"\bturn(?:ed|s)? (?:(?:it|this|that|them|both|the \w+) )?down|\b(?:say|says|said|answered) ['\"]?no\b",
+    r"(?:\bnot|n't) (?:let|have) (?:it|this|that|them|you)\b|decided not\b",
     r"(?:\bnot|n't|\bnever|\bwithout|\bno)(?: \w+){0,3} (?:approv|allow|permi|agree|consent|want|accept|authori)",
     r"\bno (?:approval|permission|consent)|拒绝|不同意|未批准|否决",
 )
@@ -259,11 +270,11 @@ NOT_REFUSED = _any_of(
 NOT_ALLOWED = _any_of(REFUSED.pattern, "approv|permission|allow|consent")  # for 6.1, where nobody may have been there
 DEED = (
     "(?:done|run|ran|made|paid|moved?|sent|changed?|executed|called|cancell?ed|refunded|performed|processed|issued"
-    "|deleted|left|touched|started|completed|applied|transferred|happen(?:ed)?|carried out|taken? place|took place"
-    "|gone? through|went through|taken? effect|took effect)"
+    "|deleted|left|touched|started|completed|applied|transferred|happen(?:ed)?|carried out|do (?:it|this|that|anything)"
+    "|(?:taken?|took) (?:place|effect)|(?:go|gone|went) (?:through|ahead|out)|c[ao]me of (?:it|this|that|them))"
 )
 UNDONE = _any_of(
-    rf"\b(?:nothing|none|neither|no)\b(?: [\w-]+){{0,5}} {DEED}\b(?! wrong)",
+    rf"\b(?:nothing|nobody|none|neither|no)\b(?: [\w-]+){{0,5}} {DEED}\b(?! wrong)",
     rf"(?:\bnot|\bnever|n't)(?: (?:yet|been|be|have|actually|even))* {DEED}\b(?! wrong)",
     r"\b(?:no|without)(?: any)? (?:changes?|effects?|actions?|refund|payment|money|cancellation)\b",
     r"\bun(?:changed|touched|done|paid)\b|\bas (?:it|they) (?:was|were|is|are)\b",
@@ -271,7 +282,8 @@ UNDONE = _any_of(
     "没有|未执行|未生效",
 )
 DONE = _any_of(
-    r"\b(?:money|refund|payment|amount|order|call|it|everything) (?:was|is|has been|had been|will be) (?:already )?"
+    r"\b(?:money|refund|payment|amount|order|call|it|they|both|everything) "
+    r"(?:was|were|is|are|has been|have been|had been|will be) (?:already )?"
     r"(?:paid|refunded|cancell?ed|made|sent|done|executed|carried out|processed|transferred|completed|moved)\b",
     r"\b(?:money|refund|payment) is (?:already )?(?:on its way|under way|in progress)\b",
     r"\bsucce(?:eded|ssful)|\b(?:it|the call) (?:now |still )?(?:runs|is running|will run|goes through)\b",
@@ -287,6 +299,13 @@ NOT_NEXT = _any_of(
     r"(?:\bdo not|\bdon't|\bnever|\bmust not|\bshould not|\bneed not|\bcannot|\bwithout)"
     r" (?:ask|tell|inform|explain|answer|let|offer|suggest|propose|contact|discuss)\w*"
 )
+# "Ask them to think again": who is meant is whoever was named last.
+NAMED = _any_of(
+    r"\b(?P<user>user|customer|client|buyer)s?\b",
+    r"\b(?P<person>person|people|human|colleague|operator|reviewer|supervisor|manager|approver|boss|chief|employee|owner"
+    r"|clerk|team|staff|leader|admin(?:istrator)?)s?\b",
+    r"\b(?P<pronoun>he|she|they|him|her(?! mind)|them)\b",
+)
 # Somebody who is to be asked or told did not decide: "ask the person who wrote to you".
 TO_BE_TOLD = _any_of(
     r"\b(?:ask|tell|inform|contact|offer|let|answer|notify|(?:talk|speak|explain|hand|escalate|turn|check)"
@@ -294,11 +313,13 @@ TO_BE_TOLD = _any_of(
     r"(?:person|people|human|colleague|someone|somebody|manager|supervisor|operator|reviewer|team|staff|owner|admin\w*)\b"
 )
 AGAIN = _any_of(
-    r"\b(?:try|call|send|submit|request|make|repeat)\b.{0,40}\b(?:again|once more|a second time)\b",
+    r"\b(?:try|call|send|submit|request|make|repeat|do|run|start|issue|place)\b.{0,40}"
+    r"\b(?:again|once more|a second time)\b",
     r"\b(?:retry|resubmit)\b|\btry .{0,20}\blater\b",
     r"\bkeep (?:on )?(?:calling|trying|asking|sending|requesting)|\btry(?:ing)? harder",
-    r"\brepeat (?:it|this|the (?:call|request))\b",
-    r"\bthe same (?:call|refund|payment|request|action|input)\b|\buntil (?:it|they|he|she|some(?:one|body)) ",
+    r"\brepeat (?:it|this|that|them|the (?:call|request))\b",
+    r"\bthe same (?:call|refund|payment|request|action|input)\b",
+    r"\buntil (?:it|they|he|she|some(?:one|body)) ",
 )
 # Who said no is not to be talked round. The user may be: "ask the user to reconsider" is no fault.
 DECIDER = (
@@ -309,6 +330,7 @@ ROUND = _any_of(
     r"\b(?:persuade|convince|insist|argue)\b|\bchange (?:his|her|their) mind",
     rf"\b(?:ask|tell|urge|get|beg) {DECIDER} (?:again )?(?:to|for) "
     r"(?:re-?consider|re-?think|think|approv|allow|accept|agree|permi)\w*",
+    rf"\b(?:ask|call|press|push) {DECIDER} (?:again|once more)\b",
     rf"\b(?:talk|bring|win) {DECIDER} (?:round|around|over|into)|\bexplain to {DECIDER} why\b",
 )
 NO = _any_of(
@@ -324,6 +346,20 @@ OPEN = _any_of(
 
 def _clauses(text: str) -> list[str]:
     return re.split(r"[.;:,!?()\n。；，：]+|\b(?:but|and then)\b", text)
+
+
+def _with_names(text: str) -> str:
+    """The text with whoever was named last in the place of "they", "him" and the like."""
+    last = ""
+
+    def named(found: re.Match[str]) -> str:
+        nonlocal last
+        if found["pronoun"]:
+            return last or found[0]
+        last = "the user" if found["user"] else "the person"
+        return found[0]
+
+    return NAMED.sub(named, text)
 
 
 def _holds(sign: re.Pattern[str], text: str) -> bool:
@@ -364,13 +400,14 @@ class ReadableRefusal:
         ]
 
     def observe(refusal: Any, case: dict[str, str]) -> Any:
-        return {"said": refusal(case["tool"], case["reason"])}
+        said = refusal(case["tool"], case["reason"])
+        return {"returned": said if isinstance(said, str) else None, "shown": _short(said)}
 
     def judge(case: dict[str, str], seen: dict[str, Any]) -> None:
-        said, reason = seen["said"], case["reason"]
+        said, reason = seen["returned"], case["reason"]
         about = f"refusal({case['tool']!r}, {reason!r})"
         if not isinstance(said, str) or not said.strip():
-            raise Incorrect(f"{about} must return a text; it returned {_short(said)}.")
+            raise Incorrect(f"{about} must return a text; it returned {seen['shown']}.")
         if len(said.split()) > 60:
             raise Incorrect(f"{about} takes {len(said.split())} words; 60 are plenty.")
         if reason and reason.lower() not in said.lower():
@@ -391,7 +428,7 @@ class ReadableRefusal:
                 raise Incorrect(f"Missing in {about}: {missing}. It says {said!r}.")
         if _claims(DONE, rest):
             raise Incorrect(f"{about} says that something was done, and nothing was: {said!r}.")
-        if _claims(ROUND, rest):
+        if _claims(ROUND, _with_names(rest)):
             raise Incorrect(f"{about} sends the model back to the person who said no: {said!r}.")
         if _claims(AGAIN, rest):
             raise Incorrect(f"{about} invites the same call again, and the person is asked again: {said!r}.")

@@ -23,10 +23,12 @@ def _short(value: Any) -> str:
 
 # 7.1
 
-# Of all 160 requests, and not of some that are drawn: a plain BM25 in which names count twice finds 69 to 71 % of them,
-# one in which they count once 66 to 68%, and any hundred of them may say five points more or less of both.
-BAR = 0.69
-PATIENCE = 16.0  # seconds of work for those 160; far more than a plain index needs
+# Of all 100 requests that name a word of the tool's name, and not of some that are drawn, by the first three found:
+# there an index in which names count twice finds 79 to 87% (three halves: 78%), and one in which they count once 69 to
+# 75%. By the first five of all 160 requests the same two are 69 to 76% and 66 to 71%, and cannot be told apart.
+BAR = 0.76
+FIRST = 3
+PATIENCE = 16.0  # seconds of work for those 100; far more than a plain index needs
 NAMES = [
     ("cancel leave", "hrCancelLeave", "a name in camelCase"),
     ("move page", "docs-move-page", "a name with hyphens"),
@@ -57,6 +59,9 @@ ASKED = [
     ("sign up a new person", "register_reader"),
     ("a place in the reading room", "reserveSeat"),
     ("make a sticker", "print-label"),
+    # Half of these words are in half of the tools: who counts every word alike does not see the one that matters.
+    ("say what a reader of the titles gets for a stolen card", "block-card"),
+    ("the readers of the house want a sticker for a title", "print-label"),
 ]
 
 
@@ -102,7 +107,7 @@ def _watched() -> Iterator[Any]:
         "Cut names first: `re.findall(r'[A-Z]?[a-z]+', name)` cuts `hrCancelLeave` and `docs-move-page` into words.",
         "Count how many tools contain each word. A word of two tools tells more than one of two hundred.",
         "The score of a tool: add up, over the words of the query that it has, `log(number of tools / tools with it)`.",
-        "Still below 69%? A word in the name may count three times, and `orders` and `order` may be one word.",
+        "Still below 76%? A word in the name may count three times, and `orders` and `order` may be one word.",
     ],
     seconds=60.0,
 )
@@ -112,21 +117,24 @@ class AnIndex:
             {"kind": "name", "query": query, "meant": name, "about": about} for query, name, about in NAMES
         ]
         cases += [{"kind": "nothing", "query": query} for query in ("", "zeppelin xylophone")]
-        english = [one for one in catalogue_requests() if one.group in ("named", "indirect")]
+        named = catalogue_requests("named")
         cases.append({"kind": "library"})
-        random.Random(f"7.1:{seed}").shuffle(english)
+        random.Random(f"7.1:{seed}").shuffle(named)
         cases.append(
             {
                 "kind": "bar",
-                "queries": [one.query for one in english],
-                "gold": [[_restyled(name) for name in one.gold] for one in english],
+                "queries": [one.query for one in named],
+                "gold": [[_restyled(name) for name in one.gold] for one in named],
             }
         )
         return cases
 
     def observe(build: Callable[..., Any], case: dict[str, Any]) -> Any:
         with _watched() as used:
-            find = build(_tools(case))
+            tools = _tools(case)
+            find = build(tools)
+            if tools != _tools(case):
+                return {"changed": True}
             if not callable(find):
                 return {"no function": _short(find)}
             found, until = [], time.thread_time() + PATIENCE
@@ -138,6 +146,8 @@ class AnIndex:
         return {"found": found, "tool index": bool(used)}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
+        if "changed" in seen:
+            raise Incorrect("`build_index` changed the definitions it was given: the request still needs them whole.")
         if "no function" in seen:
             raise Incorrect(f"`build_index` must return a function of the query; it returned {seen['no function']}.")
         queries = _queries(case)
@@ -195,13 +205,13 @@ def _judge_library(case: dict[str, Any], found: list[list[str]]) -> None:
 
 
 def _judge_bar(case: dict[str, Any], found: list[list[str]]) -> None:
-    hits = [bool(set(names) & set(gold)) for names, gold in zip(found, case["gold"], strict=True)]
+    hits = [bool(set(names[:FIRST]) & set(gold)) for names, gold in zip(found, case["gold"], strict=True)]
     share = sum(hits) / len(hits)
     if share < BAR:
         at = hits.index(False)
         raise Incorrect(
-            f"Recall@5 is {share:.0%} over {len(hits)} requests; the bar is {BAR:.0%}. One that was missed: "
-            f"{case['queries'][at]!r} should find `{case['gold'][at][0]}`, and {found[at]} came out."
+            f"Recall@{FIRST} is {share:.0%} over {len(hits)} requests; the bar is {BAR:.0%}. One that was missed: "
+            f"{case['queries'][at]!r} should find `{case['gold'][at][0]}`, and {found[at][:FIRST]} came first."
         )
 
 
@@ -244,15 +254,17 @@ class TwoLayers:
         return cases
 
     def observe(tools_for: Callable[..., Any], case: dict[str, Any]) -> Any:
-        answers, changed = [], False
+        answers, changed, narrowed = [], False, False
         for turn in (0, 1):
             operations = catalogue(group="operations")
             random.Random(case["order"] + turn).shuffle(operations)
-            before = repr(operations)
-            answers.append(tools_for(operations, case["scene"], set(case["allowed"])))
+            before, allowed = repr(operations), set(case["allowed"])
+            answers.append(tools_for(operations, case["scene"], allowed))
             changed = changed or repr(operations) != before
+            narrowed = narrowed or allowed != set(case["allowed"])
         given = [list(one) if isinstance(one, list | tuple) else None for one in answers]
-        return {"tools": given[0], "again": given[1], "changed": changed, "returned": _short(answers[0])}
+        told = {"changed": changed, "narrowed": narrowed, "returned": _short(answers[0])}
+        return {"tools": given[0], "again": given[1], **told}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about = f"For the scene {case['scene']} with {', '.join(case['allowed'])} allowed"
@@ -261,6 +273,8 @@ class TwoLayers:
             raise Incorrect(f"{about}, a list of definitions should come out; it was {seen['returned']}.")
         if seen["changed"]:
             raise Incorrect(f"{about}, the definitions that were handed in got changed: make copies, `{{**tool, …}}`.")
+        if seen["narrowed"]:
+            raise Incorrect(f"{about}, the set `allowed` was changed: it is this user's, for the next request, too.")
         names = [one["name"] for one in tools]
         visible = [one["name"] for one in tools if not one.get("defer_loading")]
         for needed in (SEARCH["name"], ASK_USER["name"]):
@@ -277,6 +291,12 @@ class TwoLayers:
                 raise Incorrect(f"{about}, `{name}` belongs to the scene and must be visible.")
             if group in case["allowed"] and group != case["scene"] and name in visible:
                 raise Incorrect(f"{about}, `{name}` of {group} should be deferred.")
+        whole = {tool["name"]: _plain(tool) for tool in [*catalogue(group="operations"), SEARCH, ASK_USER]}
+        if changed := [tool["name"] for tool in tools if _plain(tool) != whole.get(tool["name"], _plain(tool))]:
+            raise Incorrect(
+                f"{about}, `{changed[0]}` is not the definition that was handed in: take each one whole, and add only "
+                "`defer_loading` or `cache_control`."
+            )
         said = [{"role": "user", "content": "Hello"}]
         request = {"model": "claude-opus-5", "max_tokens": 9, "tools": tools, "messages": said}
         if refused := check_request(request):
@@ -288,6 +308,10 @@ class TwoLayers:
             if own != sorted(own):
                 raise Incorrect(f"{about}, the {layer} tools are not sorted by name.")
         _judge_mark(about, tools, visible)
+
+
+def _plain(tool: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tool.items() if key not in ("defer_loading", "cache_control")}
 
 
 def _judge_mark(about: str, tools: list[dict[str, Any]], visible: list[str]) -> None:
@@ -363,7 +387,7 @@ class WhyMissed:
         if not (isinstance(answer, list) and len(answer) == 2):
             raise Incorrect(f'`{case}` should be a pair like ("common words only", 12); it is {_short(answer)}.')
         cause, place = answer
-        if cause not in CAUSES:
+        if not isinstance(cause, str) or cause not in CAUSES:
             raise Incorrect(f"`{case}` gives the cause {_short(cause)}; choose one of {', '.join(CAUSES)}.")
         query, name = MISSES[case]
         true_place, words = _facts(query, name)

@@ -110,6 +110,9 @@ def _judge_text(about: str, case: dict[str, Any], text: str) -> None:
     if not marks:
         raise Incorrect(f"With {about}, nothing says that something was left out: a silent cut.")
     head, tail = "\n".join(lines[: marks[0]]), "\n".join(lines[marks[0] + 1 :])
+    ahead = lines[marks[0]].partition("[")[0].strip()
+    if ahead and value.startswith(f"{head}\n{ahead}"):
+        raise Incorrect(f"With {about}, the mark should be on its own line; it stands behind {ahead!r}.")
     if not value.startswith(head):
         raise Incorrect(f"With {about}, what is before the mark is not how the text begins: take `value[:…]`.")
     if not value.endswith(tail):
@@ -207,7 +210,7 @@ class PageThroughALog:
         lines[30], lines[31] = "ERRORS so far: 9", "no error since 0020"  # a text within a word; another text
         lines[-1] = "0199 ERROR job stopped"
         cursors = [f"c-{number:x}" for number in draw.sample(range(4_096), 20)]
-        base = {"lines": lines, "cursors": cursors, "wanted": "ERROR", "max_pages": 50}
+        base = {"lines": lines, "cursors": cursors, "wanted": "ERROR", "max_pages": 50, "says": {}}
         return [
             {**base, "about": "a log of one page", "sizes": [200]},
             {**base, "about": "four pages", "sizes": [50, 50, 50, 50]},
@@ -215,6 +218,19 @@ class PageThroughALog:
             {**base, "about": "an empty page in the middle", "sizes": [60, 0, 100, 40]},
             {**base, "about": "0 for a cursor", "sizes": [60, 100, 40], "cursors": [0, 7]},
             {**base, "about": "an empty text for a cursor", "sizes": [60, 100, 40], "cursors": ["", "p3"]},
+            {
+                **base,
+                "about": "`truncated` false on every page, as none was cut",
+                "sizes": [50, 50, 50, 50],
+                "says": {"truncated": False},
+            },
+            {
+                **base,
+                "about": "`truncated` true on every page, the last one, too",
+                "sizes": [60, 100, 40],
+                "says": {"truncated": True},
+            },
+            {**base, "about": "an empty page at the end", "sizes": [60, 140, 0]},
             {**base, "about": "an end that comes before `total`", "sizes": [60, 70], "short": True},
             {**base, "about": "a page that was cut on its way", "sizes": [60, 100, 40], "lost": 23},
             {**base, "about": "an empty log", "sizes": [0], "lines": []},
@@ -227,13 +243,16 @@ class PageThroughALog:
 
     def observe(collect: Any, case: dict[str, Any]) -> Any:
         sizes, cursors, asked = case["sizes"], case["cursors"], []
+        stopped: list[str] = []  # why `read` gave no page
 
         def read(cursor: Any = None) -> dict[str, Any]:
             asked.append(cursor if isinstance(cursor, str | int | None) else repr(cursor))
             if len(asked) > 60:
-                raise RuntimeError("read was called more than 60 times")
+                stopped.append("`read` was called more than 60 times")
+                raise RuntimeError(stopped[-1])
             if cursor is not None and cursor not in cursors[: len(sizes) - 1]:
-                raise ValueError(f"cursor {cursor!r} was never given out")
+                stopped.append(f"the cursor {cursor!r} was never given out")
+                raise ValueError(stopped[-1])
             number = 0 if cursor is None else cursors.index(cursor) + 1
             start = sum(sizes[:number])
             lines = case["lines"][start : start + sizes[number]]
@@ -241,6 +260,7 @@ class PageThroughALog:
             if number == case.get("circle"):
                 following = cursors[0]
             counts = {"total": len(case["lines"]), "returned": len(lines), "truncated": following is not None}
+            counts |= case["says"]
             if number == 1:  # like a cutter that knows nothing about pages: the counts and the cursor stay as they were
                 lines = lines[: len(lines) - case.get("lost", 0)]
             return {"lines": lines, **counts, "next_cursor": following}
@@ -248,13 +268,15 @@ class PageThroughALog:
         try:
             returned = collect(read, case["wanted"], case["max_pages"])
         except (RuntimeError, ValueError) as error:
-            returned = f"{type(error).__name__}: {error}"
+            if str(error) not in stopped:
+                raise
+            return {"stopped": str(error), "asked": asked}
         return {"returned": returned, "asked": asked}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
-        about, got, asked = case["about"], seen["returned"], seen["asked"]
-        if isinstance(got, str):
-            raise Incorrect(f"With {about}, it ended with {got}")
+        about, got, asked = case["about"], seen.get("returned"), seen["asked"]
+        if "stopped" in seen:
+            raise Incorrect(f"With {about}, `read` gave no page: {seen['stopped']}.")
         parts = ("found", "lines_read", "total", "complete")
         if not isinstance(got, dict) or any(part not in got for part in parts):
             raise Incorrect(f"With {about}, return a dict with {', '.join(parts)}; it is {_short(got)}.")
@@ -274,6 +296,8 @@ class PageThroughALog:
             read_lines = read_lines[: end - lost] + read_lines[end:]
         if len(asked) < pages:
             raise Incorrect(f"With {about}, you stopped after {_pages(len(asked))}; there are {pages} to read.")
+        if len(asked) > pages:
+            raise Incorrect(f"With {about}, you read {_pages(len(asked))}; the log ended after {_pages(pages)}.")
         wanted = [line for line in read_lines if case["wanted"] in line]
         if got["found"] != wanted and got["found"] == list(dict.fromkeys(wanted)):
             raise Incorrect(f"With {about}, a line that comes twice was found once: it happened twice, so keep both.")
@@ -341,13 +365,13 @@ class FindTheWrongConclusion:
         if not isinstance(conclusions, dict):
             return {"other": _short(conclusions)}
         said = conclusions.get(case["letter"])
-        return {"said": said if isinstance(said, str) else None}
+        return {"said": said if isinstance(said, str) else _short(said)}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         letter = case["letter"]
         if "other" in seen:
             raise Incorrect(f"Give a dict of letters, such as {{'a': 'holds'}}; it is {seen['other']}.")
-        said = (seen["said"] or "").strip().lower().replace("_", " ")
+        said = seen["said"].strip().lower().replace("_", " ")
         if said not in VERDICTS:
             raise Incorrect(f"For {letter}, give one of {', '.join(VERDICTS)}; it is {_short(seen['said'])}.")
         right, question = CONCLUSIONS[letter]

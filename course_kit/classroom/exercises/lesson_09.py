@@ -109,14 +109,17 @@ class StableKey:
             given: Any = answer.get(case["pair"])
             try:
                 calls = [[task, step, dict(inputs)] for task, step, inputs in given]
+                _ = [_operation(call) for call in calls]
                 return {"calls": calls, "keys": [KEYS[case["pair"]](*call) for call in calls]}
             except (TypeError, ValueError, KeyError):
                 return {"pair": given}
         key = answer.get("key")
         if not callable(key):
             return {"returned": key}
-        given = copy.deepcopy(case["calls"])
-        return {"keys": [key(*call) for call in given], "uses": _uses(key), "changed": given != case["calls"]}
+        given = [copy.deepcopy(call) for call in case["calls"]]
+        keys = [key(*call) for call in given]
+        told = [one if isinstance(one, str) else None for one in keys]
+        return {"keys": told, "shown": _short(keys[0]), "uses": _uses(key), "changed": given != case["calls"]}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         if "returned" in seen:
@@ -125,7 +128,7 @@ class StableKey:
             return _judge_pair(case["pair"], seen)
         about, keys = case["about"], seen["keys"]
         if not all(isinstance(key, str) and key for key in keys):
-            raise Incorrect(f"`refund_key` should return a text; it returned {_short(keys[0])}.")
+            raise Incorrect(f"`refund_key` should return a text; it returned {seen['shown']}.")
         if "same" in case and (keys[0] == keys[1]) != case["same"]:
             wanted = "one operation, so one key" if case["same"] else "two operations, so two keys"
             came = f"{_short(keys[0])} and {_short(keys[1])}" if case["same"] else f"{_short(keys[0])} for both"
@@ -144,7 +147,9 @@ class StableKey:
 def _judge_pair(name: str, seen: dict[str, Any]) -> None:
     if "calls" not in seen or len(seen["calls"]) != 2:
         shape = '(("ticket-1", "refund", {"order_id": "ORD-20260917", "amount_cents": 350}), (…))'
-        raise Incorrect(f"For `{name}` hand over two calls, as {shape}; here is {_short(seen.get('pair', seen))}.")
+        raise Incorrect(
+            f"For `{name}` hand over two calls, as {shape}; here is {_short(seen.get('pair', seen.get('calls')))}."
+        )
     same, keys = _operation(seen["calls"][0]) == _operation(seen["calls"][1]), seen["keys"]
     if same and keys[0] == keys[1]:
         raise Incorrect(f"Your two calls for `{name}` are one operation and get one key: here `{name}` is right.")
@@ -345,7 +350,7 @@ class SurvivesCrashes:
                 raise Incorrect(f"With {about}, you asked {seen['calls']} times: the shop's no is an answer, ask once.")
             return
         if kind == "gives up":
-            if _is_first(end.get("returned")) and len(rows) == 1:
+            if _is_first(end.get("returned"), inputs) and len(rows) == 1:
                 return  # it looked, and found it
             if seen["calls"] > 3:
                 raise Incorrect(f"With {about}, three attempts are allowed; you made {_at_least(seen['calls'])}.")
@@ -353,7 +358,7 @@ class SurvivesCrashes:
                 raise Incorrect(
                     f"With {about}, the TimeoutError should come through; this came instead: {_short(end)}."
                 )
-            end = {"returned": {"refund_id": "RFD-0001"}}
+            end = {"returned": {"refund_id": "RFD-0001"}}  # there is no receipt to judge
         if kind == "two":
             if len(rows) != 2:
                 raise Incorrect(
@@ -391,13 +396,16 @@ def _judge_end(about: str, end: dict[str, Any], rows: list[dict[str, Any]], inpu
         raise Incorrect(f"{about}: the reason is 'damaged'; the ledger holds {_short(rows[0]['reason'])}.")
     if "returned" not in end:
         raise Incorrect(f"{about}: at last it should return the receipt; this came instead: {_short(end)}.")
-    if not _is_first(end["returned"]):
+    if not _is_first(end["returned"], inputs):
         more = f" And with a request that is late and still arrives, the money leaves {late} times." if late > 1 else ""
         raise Incorrect(f"{about}: return the receipt of the one refund; it is {_short(end['returned'])}.{more}")
 
 
-def _is_first(returned: Any) -> bool:
-    return isinstance(returned, dict) and returned.get("refund_id") == "RFD-0001"
+def _is_first(returned: Any, inputs: list[Any]) -> bool:
+    paid = {"order_id": inputs[0], "amount_cents": inputs[1]}
+    if not isinstance(returned, dict) or returned.get("refund_id") != "RFD-0001":
+        return False
+    return all(returned.get(name, value) == value for name, value in paid.items())
 
 
 def _at_least(calls: int) -> str:

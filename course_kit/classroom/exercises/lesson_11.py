@@ -147,7 +147,8 @@ class AdapterThatLosesNothing:
             whole = {"status": "completed", "incomplete_details": None}
             cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
             reply = {**(cut if "stop" in case else whole), "output": copy.deepcopy(case["output"])}
-            return {"reply": pair["message_from"](reply), "changed": reply["output"] != case["output"]}
+            given = copy.deepcopy(reply)
+            return {"reply": pair["message_from"](reply), "changed": reply != given}
         if "cut" in case:
             item = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "get_weather"}
             output = [{**item, "arguments": case["cut"], "status": "incomplete"}]
@@ -397,10 +398,10 @@ class WhichFieldGotLost:
         return list(LOST)
 
     def observe(answers: Any, case: str) -> Any:
-        return {"returned": answers.get(case) if isinstance(answers, dict) else answers}
+        return {"answer": answers.get(case) if isinstance(answers, dict) else answers}
 
     def judge(case: str, seen: dict[str, Any]) -> None:
-        answer = seen["returned"]
+        answer = seen["answer"]
         if not isinstance(answer, str) or answer.strip() not in FIELDS:
             raise Incorrect(f"`lost_{case}` should be one of {', '.join(FIELDS)}; it is {_short(answer)}.")
         if answer.strip() != LOST[case]:
@@ -438,10 +439,10 @@ class ReadAGoldenDiff:
         return list(LOOK)
 
     def observe(answers: Any, case: str) -> Any:
-        return {"returned": answers.get(case) if isinstance(answers, dict) else answers}
+        return {"answer": answers.get(case) if isinstance(answers, dict) else answers}
 
     def judge(case: str, seen: dict[str, Any]) -> None:
-        answer = seen["returned"]
+        answer = seen["answer"]
         if not (isinstance(answer, list | tuple) and len(answer) == 2):
             raise Incorrect(f'`look_{case}` should be a pair such as (1, "model"); it is {_short(answer)}.')
         step, place = answer

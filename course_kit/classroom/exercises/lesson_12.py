@@ -138,6 +138,7 @@ class MissingField:
             " ".join(draw.choice(tools) + draw.choice(codes) for _ in range(draw.randint(0, 3))) for _ in range(12)
         ]
         about = {
+            "one tool that fails until the end": _steps("a", "a:X", "a:X"),
             "one tool that fails twice and then succeeds": _steps("a:X", "a:X", "a", "a"),
             "two tools that fail in turn": _steps("a:X", "b:X", "a:X", "b:X", "a b"),
             "three failures of one tool in one step": _steps("a:X a:X a:Y", "a"),
@@ -241,15 +242,25 @@ class WhatItFellThrough:
                                     for layer, row in layers.items()}]
                          for place, which in enumerate(COMBINATIONS)],
             })  # fmt: skip
+        both = {"selection": (0.9, 0.4, 0.9, 0.4), "recovery": (0.8, 0.8, 0.3, 0.3)}
+        found.append({
+            "about": "two layers that fall, each for its own reason",
+            "rows": [[*which, {layer: row[place] for layer, row in both.items()}]
+                     for place, which in enumerate(COMBINATIONS)],
+        })  # fmt: skip
         return found
 
     def observe(blame: Any, case: dict[str, Any]) -> Any:
-        value = blame({(model, tools): dict(layers) for model, tools, layers in case["rows"]})
+        shares = {(model, tools): dict(layers) for model, tools, layers in case["rows"]}
+        given = copy.deepcopy(shares)
+        value = blame(shares)
         plain = {str(key): str(one) for key, one in value.items()} if isinstance(value, dict) else None
-        return {"returned": plain, "shown": _short(value)}
+        return {"returned": plain, "shown": _short(value), "changed": shares != given}
 
     def judge(case: dict[str, Any], seen: dict[str, Any]) -> None:
         about, given = case["about"], seen["returned"]
+        if seen["changed"]:
+            raise Incorrect(f"With {about}, `blame` changed the shares it was given: somebody still needs them.")
         if given is None:
             raise Incorrect(f"`blame` must return a dict; with {about} it returned {seen['shown']}.")
         shares = {(model, tools): layers for model, tools, layers in case["rows"]}
