@@ -11,9 +11,9 @@ learner's name, and nothing is spent.
 import ast
 import asyncio
 import difflib
+import dis
 import os
 import re
-import symtable
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import PureWindowsPath
@@ -178,24 +178,18 @@ def _holds_stub(code: CodeType) -> bool:
 def _defined(source: str, imports: bool = True) -> list[str]:
     """The names that a cell binds at its top level, in order; none for one with a magic."""
     try:
-        table = symtable.symtable(source, "cell", "exec")
         tree = compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        code = compile(source, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError:
         return []
-    bound = [each for each in table.get_symbols() if each.is_assigned() or each.is_imported()]
-    inside = _only_in_comprehensions(tree)
-    return [each.get_name() for each in bound if each.get_name() not in inside and (imports or not each.is_imported())]
+    stored = [each.argval for each in dis.get_instructions(code) if each.opname in ("STORE_NAME", "STORE_GLOBAL")]
+    names = [name for name in dict.fromkeys(stored) if not name.startswith("__")]  # those are Python's own
+    return names if imports else [name for name in names if name not in _imported(tree)]
 
 
-def _only_in_comprehensions(tree: ast.AST) -> set[str]:
-    """Names that nothing but a comprehension binds. Since Python 3.12 its cell's symbol table lists them, too."""
-
-    def stored(part: ast.AST) -> list[ast.Name]:
-        return [one for one in ast.walk(part) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-
-    targets = [name for one in ast.walk(tree) if isinstance(one, ast.comprehension) for name in stored(one.target)]
-    kept = {id(name) for name in targets}
-    return {name.id for name in targets} - {name.id for name in stored(tree) if id(name) not in kept}
+def _imported(tree: ast.AST) -> set[str]:
+    lines = [one for one in ast.walk(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    return {name.asname or name.name.partition(".")[0] for line in lines for name in line.names}
 
 
 def _is_own_doing(source: str) -> bool:
