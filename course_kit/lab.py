@@ -120,14 +120,27 @@ def _sync_file(source: Path, target: Path, name: str, record: dict[str, str], ne
     new = _fingerprint(source)
     last, mine = record.get(name), _fingerprint(target) if target.exists() else None
     if mine is None or (mine == last and new != last):
-        _replace(target, source.read_bytes())
+        _replace(target, _for_this_python(source))
         if mine is not None:
             news.append(f"{name} was updated to its new version: you had not changed it.")
     elif mine != new and new != last:
         beside = _unused(target, new)
-        _replace(beside, source.read_bytes())
+        _replace(beside, _for_this_python(source))
         news.append(f"{name} has a new version: yours is kept, and the new one is beside it as {beside.name}.")
     record[name] = new
+
+
+def _for_this_python(source: Path) -> bytes:
+    """A shipped file as JupyterLab would save it; else a notebook is "unsaved" as soon as its kernel runs."""
+    content = source.read_bytes()
+    if source.suffix == ".ipynb":
+        with contextlib.suppress(ImportError, ValueError, KeyError, TypeError):
+            from ipykernel.ipkernel import IPythonKernel
+
+            whole = json.loads(content)
+            whole["metadata"]["language_info"] = IPythonKernel.language_info
+            content = (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+    return content
 
 
 def _is_served(workspace: Path) -> bool:

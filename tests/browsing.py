@@ -164,17 +164,6 @@ def a_learner(folder: Path, **options) -> Iterator[Learner]:
             browser.close()
 
 
-def press_until(page, text: str, panel) -> None:
-    """Press Enter on a button until the panel says this: a press may overtake what was typed just before it."""
-    for _ in range(10):
-        page.keyboard.press("Enter")
-        try:
-            return expect(panel).to_contain_text(text, timeout=5_000)
-        except AssertionError:
-            continue
-    raise AssertionError(f"the panel never says {text!r}")
-
-
 def tab_to(page, target) -> None:
     """Press Tab until the target has the focus."""
     for _ in range(30):

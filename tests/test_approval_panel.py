@@ -284,6 +284,18 @@ def test_buttons_allow_and_deny(panel, store, run_id, resume):
     assert "nothing waits" in panel.title.value and panel.go_on_button.disabled
 
 
+def test_a_denial_takes_the_reason_that_its_press_overtook(panel, store, run_id):
+    """The front end is played here: it copies the number of a press into the fields, after what they held back."""
+    one = card(panel)
+    for field in (one.reason, one.input):
+        field.set_state({"press": 0})
+    one.deny._handle_custom_msg({"event": "click"}, [])
+    one.input.set_state({"press": one.deny.press})  # another button's field
+    assert store.decision(run_id, "toolu_a") is None
+    one.reason.set_state({"value": "another cup", "press": one.deny.press})
+    assert store.decision(run_id, "toolu_a") == deny("another cup")
+
+
 def test_an_edit_is_the_whole_new_input(panel, store, run_id):
     card(panel).input.value = '{"order_id": "ORD-20260917", "amount_cents": 999}'
     card(panel).reason.value = "half"

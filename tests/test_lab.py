@@ -71,6 +71,16 @@ def test_the_first_sync_copies_lessons_and_exercises_and_no_solution(course):
     assert files == [".course/shipped.json", course.exercise, course.lesson, "notebooks/glossary.md"]
 
 
+def test_a_copy_says_which_python_runs_it(course):
+    """As JupyterLab would write it, or the notebook is "unsaved" as soon as its kernel runs."""
+    from ipykernel.ipkernel import IPythonKernel
+
+    course.sync()
+    copied = json.loads((course.mine / course.lesson).read_text(encoding="utf-8"))
+    assert copied["metadata"]["language_info"] == IPythonKernel.language_info
+    assert copied["metadata"]["language_info"]["version"] == sys.version.split()[0]
+
+
 def test_a_second_sync_changes_nothing(course):
     course.sync()
     before = {file: file.stat().st_mtime_ns for file in course.mine.rglob("*.ipynb")}

@@ -84,6 +84,8 @@ def test_as_text_and_html_without_widgets(without_widgets):
     box.search("Call it off.")
     assert "Nothing found: no tool has any of these words." in repr(box)
     assert "✗ Missed: cancel_order was meant." in repr(box)
+    box.query = " "
+    assert "Nothing to look for: type some words." in repr(box)
     box.query = "<b>"
     assert "<i>&lt;b&gt;</i>" in box._repr_mimebundle_()["text/html"]
 

@@ -5,13 +5,13 @@ panel: an exception there leaves no trace in a notebook. What the buttons do is 
 """
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets
 
 from course_kit.classroom.approval_panel import DID, ApprovalPanel, Decided, error_line
-from course_kit.classroom.fields import PRE, status
+from course_kit.classroom.fields import PRE, on_press, status
 from course_kit.classroom.visible import json_html, visible, visible_json
 from course_kit.contract.schema import parse_json
 from course_kit.errors import CourseKitError
@@ -21,9 +21,9 @@ from course_kit.harness.store import Pending
 __all__ = ["ApprovalPanelWidget", "Card"]
 
 
-def button(text: str, tooltip: str, clicked: Callable[[], None]) -> Any:
+def button(text: str, tooltip: str, clicked: Callable[[], None], fields: Sequence[Any] = ()) -> Any:
     made = ipywidgets.Button(description=text, tooltip=tooltip, layout={"width": "auto", "align_self": "flex-start"})
-    made.on_click(lambda _: clicked())
+    on_press(made, fields, clicked)
     return made
 
 
@@ -41,7 +41,10 @@ class Card(ipywidgets.VBox):
         self.allow = button(f"Allow call {number}", f"Run {name}, as shown", lambda: self.decide(allow()))
         self.reason = ipywidgets.Text(description=f"Reason {number}", tooltip=f"Why {name} is denied", **form)
         self.deny = button(
-            f"Deny call {number}", f"Refuse {name}", lambda: self.decide(deny(self.reason.value.strip()))
+            f"Deny call {number}",
+            f"Refuse {name}",
+            lambda: self.decide(deny(self.reason.value.strip())),
+            fields=[self.reason],
         )
         self.input = ipywidgets.Textarea(
             value=visible_json(call.input),
@@ -50,9 +53,11 @@ class Card(ipywidgets.VBox):
             rows=min(visible_json(call.input).count("\n") + 2, 12),
             **form,
         )
-        # subtle: a click may overtake what was typed just before it. What runs is what the kernel has read and shown.
-        self.check = button(f"Check input {number}", f"Show the input of {name} as it would run", self.checked)
-        self.edit = button(f"Run call {number} as edited", f"Run {name} with the input checked", self.edited)
+        # subtle: what runs is what the kernel has read and shown, also where a press overtakes what was typed.
+        shows = f"Show the input of {name} as it would run"
+        self.check = button(f"Check input {number}", shows, self.checked, fields=[self.input])
+        runs = f"Run {name} with the input checked"
+        self.edit = button(f"Run call {number} as edited", runs, self.edited, fields=[self.input, self.reason])
         self.forget()
         self.input.observe(lambda _: self.forget(), "value")
         self.said = ipywidgets.HTML()

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom import progress
+from course_kit.classroom.fields import on_press
 from course_kit.classroom.quiz import QUIZ_FOLDER, STYLE, Question, Quiz
 from course_kit.classroom.shown import Shown, to_html
 from course_kit.errors import CourseKitError, SetupError
@@ -244,13 +245,13 @@ def _widget() -> type[CourseTest]:
                     self.choices[number],
                 ]
             self.button = ipywidgets.Button(description="Hand in", tooltip=f"Hand in the {name} test")
-            self.button.on_click(self._clicked)
+            on_press(self.button, list(self.choices.values()), self._clicked)
             self.said = ipywidgets.HTML("" if open else self._outcome())
             start = [ipywidgets.HTML(STYLE)]
             ipywidgets.VBox.__init__(self, [*start, *shown, *([self.button] if open else []), self.said])
             self.add_class("course-quiz")
 
-        def _clicked(self, button: Any) -> None:
+        def _clicked(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 empty = [number for number, choice in self.choices.items() if choice.value is None]
                 if empty:
@@ -260,7 +261,7 @@ def _widget() -> type[CourseTest]:
                 for number, choice in self.choices.items():
                     self.answer(number, choice.value)
                     choice.disabled = True
-                button.disabled = True
+                self.button.disabled = True
                 self.said.value = self._outcome()
             except Exception as error:
                 self._tell(f"This could not be kept: {error}")

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from course_kit.classroom.crash_process import CENTS, ORDER, SECONDS
-from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, on_press, status
 from course_kit.classroom.shown import Shown
 from course_kit.errors import CourseKitError
 
@@ -192,7 +192,7 @@ def _widget() -> type[CrashButton]:
             self.text.observe(lambda _: self._written(), "value")
             self.line.observe(lambda _: self._lines(), "value")
             self.choice.observe(lambda _: self._chosen(), "value")
-            self.button.on_click(lambda _: self._pressed())
+            on_press(self.button, [self.text, self.line], self._pressed)
             where = ipywidgets.HBox([self.line, self.code])
             ipywidgets.VBox.__init__(self, [choice_rules(), self.choice, self.text, where, self.button, self.result])
             self.add_class("course-crash-button")

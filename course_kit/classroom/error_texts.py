@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from course_kit.classroom.error_cases import DESK, REQUESTS, TEXTS, Fault, Service, Write
-from course_kit.classroom.fields import choice_field, choice_rules, number_field, status
+from course_kit.classroom.fields import choice_field, choice_rules, number_field, on_press, status
 from course_kit.classroom.laboratory import chosen
 from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
@@ -223,7 +223,11 @@ def _widget() -> type[ErrorTexts]:
             self.result = ipywidgets.HTML()
             self.request.observe(lambda _: self._shown(self._next), "value")
             self.pattern.observe(lambda _: self._shown(self._begin), "value")
-            self.button.on_click(lambda _: self._shown(lambda: self.tell(self.text.value, self.request.value)))
+            on_press(
+                self.button,
+                [self.text, self.request],
+                lambda: self._shown(lambda: self.tell(self.text.value, self.request.value)),
+            )
             parts = [choice_rules(), self.request, self.pattern, self.text, self.button, self.result]
             ipywidgets.VBox.__init__(self, parts)
             self.add_class("course-error-texts")

@@ -1,4 +1,4 @@
-"""Form fields that everyone can use, and answers that are heard, for the widgets.
+"""Form fields that everyone can use, presses that come last, and answers that are heard, for the widgets.
 
 Two kinds of field are left out. A slider of ipywidgets 8 has a handle that a screen reader cannot name. And on a
 drop-down list JupyterLab takes the arrow keys and letters for its own: they move to another cell, or change it. So the
@@ -6,13 +6,15 @@ widgets have number fields (the arrow keys step through them, a number can be ty
 goes on, Space chooses). ipywidgets is imported where it is used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Any
 
-__all__ = ["PRE", "choice_field", "choice_rules", "number_field", "status"]
+__all__ = ["PRE", "choice_field", "choice_rules", "number_field", "on_press", "status"]
 
 # A text as it is: lines break between words, where JupyterLab breaks them in the middle of one.
 PRE = '<pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
+NUMBERS = count(1)  # of presses
 # As ipywidgets draws it, a row of radio buttons does not break: where it is narrow, buttons slide under their texts.
 # And at each choice it gets another margin, so that what is below jumps.
 CHOICE_RULES = """<style>
@@ -66,6 +68,44 @@ def number_field(
         style={"description_width": name_width},
         layout={"width": f"calc({name_width} + 6em)"},
     )
+
+
+def on_press(button: Any, fields: Sequence[Any], act: Callable[[], None]) -> None:
+    """Let a button act on what its fields said when it was pressed; `button.click()` acts at once.
+
+    ipywidgets holds a change back while an earlier one of the same field is on its way, and a press never: it may
+    overtake the choice it is meant for. So the kernel gives a press a number, the front end copies that into each
+    field, and it comes back behind all that the field still had to send. A front end that copies nothing is not
+    waited for.
+    """
+    import ipywidgets
+    from traitlets import Int
+
+    waiting = 0
+
+    def pressed(_: Any, content: Any, __: Any) -> None:
+        nonlocal waiting
+        if content.get("event") == "click":
+            if fields and all(field.press >= 0 for field in fields):
+                waiting = button.press = next(NUMBERS)
+            else:
+                act()
+
+    def came(_: Any) -> None:
+        nonlocal waiting
+        if waiting and all(field.press >= waiting for field in fields):
+            waiting = 0
+            act()
+
+    button.add_traits(press=Int(0).tag(sync=True))
+    for field in fields:
+        if not field.has_trait("press"):
+            field.add_traits(press=Int(-1).tag(sync=True))
+        field.observe(came, "press")
+        ipywidgets.jsdlink((button, "press"), (field, "press"))
+    button.on_msg(button._handle_button_msg, remove=True)
+    button.on_msg(pressed)
+    button.on_click(lambda _: act())
 
 
 def status(shown: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from course_kit.classroom import progress
+from course_kit.classroom.fields import on_press
 from course_kit.classroom.shown import Shown, to_html
 from course_kit.errors import CourseKitError, SetupError
 
@@ -210,7 +211,8 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
                 boxes = [ipywidgets.Checkbox(description=label, indent=False, layout=wide) for label in labels]
                 self.choices = ipywidgets.VBox(boxes)  # a box with a tooltip does not draw (ipywidgets 8.1)
             self.button = ipywidgets.Button(description="Check", tooltip=f"Check question {question.id}")
-            self.button.on_click(self._clicked)
+            fields = [self.choices] if question.kind == "single" else self.choices.children
+            on_press(self.button, fields, self._clicked)
             self.feedback = ipywidgets.HTML()
             head = ipywidgets.HTML(STYLE + self._head())
             ipywidgets.VBox.__init__(self, [head, self.choices, self.button, self.feedback])
@@ -232,7 +234,7 @@ def _widgets() -> tuple[type[Quiz], type[QuizGroup]]:
             self._show(feedback)
             return feedback
 
-        def _clicked(self, button: Any) -> None:
+        def _clicked(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 self.answer(self.chosen)
             except Exception as error:

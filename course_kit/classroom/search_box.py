@@ -111,7 +111,9 @@ class SearchBox(Shown):
         ]
         if not hits:
             what = "matches this pattern" if self.way == "regex" else "has any of these words"
-            lines = [f"Nothing found: no tool {what}."]
+            lines = [
+                f"Nothing found: no tool {what}." if self.query.strip() else "Nothing to look for: type some words."
+            ]
         if meant and not set(meant) & {hit.tool_name for hit in hits}:
             lines.append(f"✗ Missed: {', '.join(meant)} was meant.")
         return lines

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from course_kit.classroom.fields import status
+from course_kit.classroom.fields import on_press, status
 from course_kit.classroom.shown import Shown
 from course_kit.contract.reading import schemas_of
 from course_kit.contract.schema import NotJSON, parse_json
@@ -239,13 +239,13 @@ def _widget() -> type[StrictTable]:
                 style=style,
             )
             self.button = ipywidgets.Button(description="Show the table", tooltip="Show the table of the schema above")
-            self.button.on_click(self._clicked)
+            on_press(self.button, [self.field], self._clicked)
             wide_table = {"overflow": "auto"}  # where the page is narrow it scrolls, else it would be cut off
             self.table = ipywidgets.HTML(status(self.as_html()), layout=wide_table)
             ipywidgets.VBox.__init__(self, [self.field, self.button, self.table])
             self.add_class("course-strict-table")
 
-        def _clicked(self, button: Any) -> None:
+        def _clicked(self) -> None:
             try:  # an exception in a handler leaves no trace in the notebook
                 self._load(self.field.value)
                 self.table.value = status(self.as_html())

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import number_field, status
+from course_kit.classroom.fields import number_field, on_press, status
 from course_kit.classroom.shown import Shown
 from course_kit.contract.messages import tool_use, tool_use_blocks
 from course_kit.harness.running import batches
@@ -260,7 +260,7 @@ def _widget() -> type[Board]:
                 description="Plan the turn", tooltip="Compute when each of these calls would run"
             )
             self.result = ipywidgets.HTML()
-            self.button.on_click(lambda _: self._plan())
+            on_press(self.button, [self.turn, self.limit], self._plan)
             self.turn.on_msg(lambda _, said, buffers: self._plan() if said.get("event") == "submit" else None)  # Enter
             how = ipywidgets.HTML(f"<p>{HOW}</p>")
             ipywidgets.VBox.__init__(self, [how, self.turn, self.limit, self.button, self.result])

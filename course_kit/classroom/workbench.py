@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from course_kit.classroom.fields import number_field, status
+from course_kit.classroom.fields import number_field, on_press, status
 from course_kit.classroom.laboratory import Accuracy, chosen, jobs_of, measure, picked
 from course_kit.classroom.shown import Shown
 from course_kit.mock.simulated import Simulated
@@ -131,7 +131,11 @@ def _widget() -> type[Workbench]:
             self.request = number_field("Explain", 1, 1, max(count, 1), f"The request to explain, 1 to {count}")
             self.button = ipywidgets.Button(description="Measure", tooltip="Measure with this name and description")
             self.result, self.why = ipywidgets.HTML(), ipywidgets.HTML()
-            self.button.on_click(lambda _: self._shown(lambda: self.score(self.text.value, self.name_field.value)))
+            on_press(
+                self.button,
+                [self.text, self.name_field],
+                lambda: self._shown(lambda: self.score(self.text.value, self.name_field.value)),
+            )
             self.request.observe(lambda _: self._shown(), "value")
             parts = [self.name_field, self.text, self.button, self.result, self.request, self.why]
             ipywidgets.VBox.__init__(self, parts)
