@@ -113,7 +113,7 @@ def test_compare_and_its_line(meter):
     assert list(meter.compare()) == ["whole", "head <only>"]
     readings = (Reading("q?", "yes", "yes", 1_200, 2_000), Reading("q?", "no", "yes", 3_400, 5_000))
     assert repr(Metered("whole", readings)) == (
-        "context at the end   3,400   paid in all     7,000   1 of 2 answers lost"
+        "context at the end   3,400   paid in all     7,000   1 of 2 answers lost (simulated)"
     )
 
 

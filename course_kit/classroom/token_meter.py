@@ -71,7 +71,7 @@ class Metered:
         return [number for number, reading in enumerate(self.readings, 1) if not reading.answered]
 
     def __repr__(self) -> str:
-        lost = f"{len(self.lost)} of {len(self.readings)} answers lost"
+        lost = f"{len(self.lost)} of {len(self.readings)} answers lost (simulated)"
         return f"context at the end {self.contexts[-1]:>7,}   paid in all {self.paid:>9,}   {lost}"
 
 

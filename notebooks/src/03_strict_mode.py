@@ -363,7 +363,7 @@ show(plot_mask(steps))
 
 # %%
 from course_kit.example_tools import definition
-from course_kit.mock.local_outcomes import recorded
+from course_kit.classroom.local_outcomes import recorded
 
 run = recorded()
 print(run.about["model"], run.about["date"])

@@ -411,7 +411,7 @@ print(run.stopped, [waiting["name"] for waiting in run.waiting])
 # %% [markdown]
 # The run ended with `awaiting_approval`, and the question is in the store, a file beside the shop's. The panel reads it
 # there. Its last click calls `resume`, and the run goes on. Deny the refund, or edit the amount; the keyboard works
-# too. (A cell that waited for your click would wait forever: while a cell runs, JupyterLab delivers no clicks.)
+# too. (A cell that waited for your click would wait forever: while a cell runs, a click may not arrive.)
 
 
 # %%

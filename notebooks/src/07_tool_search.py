@@ -59,8 +59,8 @@ print("among all:", picks(BACKUP, tools))
 
 # %% [markdown]
 # No backup is made. The backups are only *listed*. Same sentence, same right tool, same model. Why? `explain` gives
-# each tool a relevance from 0 to 1 (lesson 02), but names only the three nearest, and here two of these are desk tools.
-# We leave those two out, so that the right tool is named.
+# each tool a relevance from 0 to 1 (lesson 02) and names the three nearest. Two of these are desk tools here; we leave them
+# out, so that the right tool is named.
 
 # %%
 fewer = [tool for tool in tools if tool["name"] not in ("query_order", "search_orders")]
@@ -127,7 +127,9 @@ client = MockProvider().client()
 def tokens(tools):
     """What a request with these tools costs, before anybody has said much."""
     hello = [{"role": "user", "content": "Hello"}]
-    return client.messages.count_tokens(model=DEFAULT_MODEL, tools=tools, messages=hello).input_tokens
+    return client.messages.count_tokens(
+        model=DEFAULT_MODEL, tools=tools, messages=hello
+    ).input_tokens
 
 
 # %% [markdown]
@@ -144,7 +146,9 @@ for number in SIZES:
     low, high = wilson(passed, len(sample))
     everything[number] = (passed / len(sample), tokens(crowd(sample[0], number)))
     share, cost = everything[number]
-    print(f"{number:3} tools: {share:4.0%} right (simulated; {low:.0%} to {high:.0%}), {cost:6,} tokens")
+    print(
+        f"{number:3} tools: {share:4.0%} right (simulated; {low:.0%} to {high:.0%}), {cost:6,} tokens"
+    )
 
 # %%
 from course_kit.classroom.plots import plot_growth
@@ -160,10 +164,12 @@ show(plot_growth({"all in the prompt": everything}))
 
 # %%
 def changed(before, after):
-    """How many are right only before, how many only after, and how often chance alone would do that."""
+    """How many are right only before, how many only after, and how often by chance alone."""
     worse = sum(one and not other for one, other in zip(before, after, strict=True))
     better = sum(other and not one for one, other in zip(before, after, strict=True))
-    return f"{worse} right only before, {better} only after; by chance {sign_test(better, worse):.4f}"
+    return (
+        f"{worse} right only before, {better} only after; by chance {sign_test(better, worse):.4f}"
+    )
 
 
 print("6 tools, then 429:", changed(outcomes[6], outcomes[429]))
@@ -185,7 +191,9 @@ print("6 tools, then 429:", changed(outcomes[6], outcomes[429]))
 # the same service as the right one, once from other services. **Guess** which is worse.
 
 # %%
-service_of = {tool["name"]: service for service in services() for tool in catalogue(service=service)}
+service_of = {
+    tool["name"]: service for service in services() for tool in catalogue(service=service)
+}
 
 
 def neighbours(request, near):
@@ -272,7 +280,9 @@ quiz("07.2")
 SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
 deferred = [{**tool, "defer_loading": True} for tool in tools]
 talk = [{"role": "user", "content": "Track the parcel of order ORD-20260914, please."}]
-reply = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=talk)
+reply = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=talk
+)
 for block in reply.content:
     print(json.dumps(block.to_dict()))
 
@@ -298,7 +308,11 @@ print("searched:", reply.usage.input_tokens, "| all in the prompt:", tokens(tool
 
 # %%
 wanted = next(block for block in reply.content if block.type == "tool_use")
-depot = {"type": "tool_result", "tool_use_id": wanted.id, "content": "It is at the depot in Leipzig."}
+depot = {
+    "type": "tool_result",
+    "tool_use_id": wanted.id,
+    "content": "It is at the depot in Leipzig.",
+}
 longer = [
     *talk,
     {"role": "assistant", "content": reply.to_dict()["content"]},
@@ -306,7 +320,9 @@ longer = [
     {"role": "assistant", "content": "It is at the depot in Leipzig."},
     {"role": "user", "content": "Track the parcel of order ORD-20260917, too."},
 ]
-again = client.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=longer)
+again = client.messages.create(
+    model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *deferred], messages=longer
+)
 print([block.type for block in again.content], again.content[-1].name)
 
 # %% [markdown]
@@ -315,8 +331,8 @@ print([block.type for block in again.content], again.content[-1].name)
 #
 # ### Three lists that are refused
 #
-# At least one tool must be visible, and the search tool can never be deferred. The third refusal is about the cache;
-# more below.
+# At least one tool must be visible, and the search tool can never be deferred. (The words of that second refusal are the
+# mock's own; the API's are not known.) The third is about the cache; more below.
 
 # %%
 import anthropic
@@ -345,7 +361,9 @@ from course_kit import search
 REGEX = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
 for pattern in ("parcel|courier", "^track_.*", "zeppelin", "parcel ("):
     scripted = MockProvider([search(pattern=pattern), "Done."]).client()
-    message = scripted.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk)
+    message = scripted.messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=[REGEX, *deferred], messages=talk
+    )
     blocks = [block.to_dict() for block in message.content]
     [found] = [block["content"] for block in blocks if block["type"] == "tool_search_tool_result"]
     names = [reference["tool_name"] for reference in found.get("tool_references", [])]
@@ -379,10 +397,15 @@ desk_index = ToolIndex(desk)
 # %%
 @tool(effect="read", description="Find tools by what they do. Use it when no other tool fits.")
 def find_tools(query: str):
-    return [{"type": "tool_reference", "tool_name": hit.tool_name} for hit in desk_index.search(query, limit=2)]
+    return [
+        {"type": "tool_reference", "tool_name": hit.tool_name}
+        for hit in desk_index.search(query, limit=2)
+    ]
 
 
-run = run_agent(client, tools=[find_tools, *desk], messages="Read order ORD-20260917 in full, please.")
+run = run_agent(
+    client, tools=[find_tools, *desk], messages="Read order ORD-20260917 in full, please."
+)
 for turn in run.messages[1:]:
     for block in turn["content"]:
         shown = block.get("name") or block.get("content") or block.get("text")
@@ -410,7 +433,9 @@ def ask(request, tools, always=(), through=client):
     """One request with all tools deferred, but for the search and those `always` on."""
     shown = [tool if tool["name"] in always else {**tool, "defer_loading": True} for tool in tools]
     query = [{"role": "user", "content": request.query}]
-    return through.messages.create(model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *shown], messages=query)
+    return through.messages.create(
+        model=DEFAULT_MODEL, max_tokens=1024, tools=[SEARCH, *shown], messages=query
+    )
 
 
 # %% [markdown]
@@ -491,9 +516,16 @@ desk_on = [(request, ask(request, tools, desk_names)) for request in sample]
 five_on = [(request, ask(request, tools, five_names)) for request in sample]
 
 # %%
-for label, pairs in (("all deferred", all_deferred), ("desk always on", desk_on), ("five always on", five_on)):
+for label, pairs in (
+    ("all deferred", all_deferred),
+    ("desk always on", desk_on),
+    ("five always on", five_on),
+):
     counted = Counter(ending(request, reply) for request, reply in pairs)
-    print(f"{label}:", ", ".join(f"{name} {times}" for name, times in counted.most_common()))
+    print(
+        f"{label} (simulated):",
+        ", ".join(f"{name} {times}" for name, times in counted.most_common()),
+    )
 for_desk = sum(request.gold[0] in desk_names for request in sample)
 print("for the desk:", for_desk, "of", len(sample), "|", sorted(five_names))
 
@@ -527,9 +559,20 @@ for request, reply in all_deferred:
 
 # %%
 story = next(request for request in sample if request.query == BACKUP)
-bounded = by_name["deploy_list_backups"]["description"] + " Not for making a backup (use deploy_backup_database)."
-improved = [{**one, "description": bounded} if one["name"] == "deploy_list_backups" else one for one in tools]
-print("searched, before:", ending(story, ask(story, tools)), "| after:", ending(story, ask(story, improved)))
+bounded = (
+    by_name["deploy_list_backups"]["description"]
+    + " Not for making a backup (use deploy_backup_database)."
+)
+improved = [
+    {**one, "description": bounded} if one["name"] == "deploy_list_backups" else one
+    for one in tools
+]
+print(
+    "searched, before:",
+    ending(story, ask(story, tools)),
+    "| after:",
+    ending(story, ask(story, improved)),
+)
 print("all in the prompt, after:", picks(BACKUP, improved))
 
 # %% [markdown]
@@ -590,7 +633,12 @@ print(f"all 160   terse {recall(terse, english):.0%}  better {recall(better, eng
 
 # %%
 reworded = by_name["code_create_issue"]["description"] + " Use it for 'open an issue'."
-edited = ToolIndex([{**one, "description": reworded} if one["name"] == "code_create_issue" else one for one in tools])
+edited = ToolIndex(
+    [
+        {**one, "description": reworded} if one["name"] == "code_create_issue" else one
+        for one in tools
+    ]
+)
 for sentence in (
     "Open an issue for the website team: the date picker jumps to 1970 on Safari.",
     "Please open an issue: the footer is broken on phones.",
@@ -662,8 +710,8 @@ from course_kit.classroom.plots import plot_recall
 ways = MEASURED["own, better descriptions"]
 picture = {
     way.removeprefix("ToolIndex "): {
-        "in English": MEASURED["own, better descriptions"][way][0],
-        "in Chinese": MEASURED["own, asked in Chinese"][way][0],
+        "160 requests in English": MEASURED["own, better descriptions"][way][0],
+        "20 in Chinese": MEASURED["own, asked in Chinese"][way][0],
     }
     for way in ways
 }
@@ -691,7 +739,9 @@ print(f"BM25 here and now: {found:.3f}; over {len(english)} requests {low:.0%} t
 from course_kit.classroom.search_box import search_box
 
 gold = {request.query: request.gold for request in english[:40]}
-box = search_box(tools, "The courier said Tuesday. It is Thursday now and my doorstep is empty.", gold=gold)
+box = search_box(
+    tools, "The courier said Tuesday. It is Thursday now and my doorstep is empty.", gold=gold
+)
 box
 
 # %% [markdown]
@@ -711,7 +761,9 @@ def spread(word):
     return len(better.search(word, limit=429))
 
 
-print(shared("The courier said Tuesday. It is Thursday now and my doorstep is empty.", "track_parcel"))
+print(
+    shared("The courier said Tuesday. It is Thursday now and my doorstep is empty.", "track_parcel")
+)
 print({word: spread(word) for word in ("courier", "empty", "doorstep", "parcel")})
 
 # %% [markdown]
@@ -756,7 +808,13 @@ def marked(tools):
 # %%
 sixty = sorted(operations, key=lambda one: one["name"])
 rules = [{"type": "text", "text": "You help the people on call. " * 40, **MARK}]
-prompt = {"model": DEFAULT_MODEL, "max_tokens": 500, "tools": marked(sixty), "system": rules, **MARK}
+prompt = {
+    "model": DEFAULT_MODEL,
+    "max_tokens": 500,
+    "tools": marked(sixty),
+    "system": rules,
+    **MARK,
+}
 NOTED = "Noted. " * 60
 two_turns = [
     {"role": "user", "content": "Is anything broken tonight? " * 100},
@@ -775,7 +833,11 @@ def second_turn(before, after, *replies):
     create = provider.client().messages.create
     create(**before, messages=two_turns[:1])
     usage = create(**{"messages": two_turns, **after}).usage
-    return usage.cache_read_input_tokens, usage.cache_creation_input_tokens + usage.input_tokens, provider.report()
+    return (
+        usage.cache_read_input_tokens,
+        usage.cache_creation_input_tokens + usage.input_tokens,
+        provider.report(),
+    )
 
 
 # %% [markdown]
@@ -810,14 +872,15 @@ from course_kit.classroom.plots import plot_cache
 second = {label: second_turn(prompt, after)[:2] for label, after in CHANGES.items()}
 for label, (read, new) in second.items():
     print(f"changed: {label:22} read from the cache {read:6,}   new {new:6,}")
-show(plot_cache(second))
+show(plot_cache(second, title="After one change: how much is read from the cache?"))
 
 # %% [markdown]
 # Where nothing changed, 125 tokens are still new: the model's reply, which is now input, and the new question. A change
 # in the tools loses everything, with one exception here: a new tool at the end keeps the sixty before it, up to their
 # old mark. Do not build on it. The vendor's page says that changed tools lose everything, and in a list sorted by name
 # a new tool rarely comes last. A new system prompt keeps the tools; a different `tool_choice`, or an edited message,
-# keeps tools and system.
+# keeps tools and system. By the documentation, so does a change of the parallel switch, of images, of
+# thinking or of effort; on some models the last two lose tools and system as well.
 
 # %% [markdown]
 # One of these changes nobody makes on purpose: the same tools in another order. It loses everything, as a new word in a
@@ -834,10 +897,14 @@ print(second_turn(prompt, reordered)[2])
 # cost?
 
 # %%
-for label, lost in (("this prompt", sum(second["order of the tools"])), ("all 429 tools", tokens(tools))):
+for label, lost in (
+    ("this prompt", sum(second["order of the tools"])),
+    ("all 429 tools", tokens(tools)),
+):
     dearer = lost * (1.25 - 0.1)
     least, most = lost / 10_000 * (1.6 - 1.1), lost / 100_000 * (11.5 - 2.4)
-    print(f"{label:13}: {lost:6,} new tokens cost {dearer:6,.0f} more than kept ones, and {least:.1f} to {most:.1f} s")
+    print(f"{label:13}: {lost:6,} new tokens cost {dearer:6,.0f} more than kept ones", end=", ")
+    print(f"and {least:.1f} to {most:.1f} s")
 
 # %% [markdown]
 # (An estimate from old figures; measure your own with `usage` and a stopwatch.) With a small prompt nobody notices, so
@@ -850,7 +917,9 @@ for label, lost in (("this prompt", sum(second["order of the tools"])), ("all 42
 # %%
 provider = MockProvider(lambda request: "Hello.")
 for order in (("zeta", "alpha", "mu"), ("mu", "zeta", "alpha")):
-    registered = [tool(lambda: "x", name=name, description=f"Tool {name}.", effect="read") for name in order]
+    registered = [
+        tool(lambda: "x", name=name, description=f"Tool {name}.", effect="read") for name in order
+    ]
     run_agent(provider.client(), tools=registered, messages="Hi")
 one_list, other_list = (sent.body["tools"] for sent in provider.requests)
 print(json.dumps(one_list) == json.dumps(other_list), [one["name"] for one in one_list])
@@ -924,7 +993,10 @@ with open_mcp(server, where=lambda entry: entry["name"].startswith("north_")) as
     for hit in ToolIndex(listed).search("delete page 12", limit=2):
         print(hit.tool_name, "|", hit.because)
     wiki_deferred = [{**one.definition(), "defer_loading": True} for one in listed]
-    print([(one["name"], one["defer_loading"]) for one in wiki_deferred], [one.needs_approval for one in listed])
+    print(
+        [(one["name"], one["defer_loading"]) for one in wiki_deferred],
+        [one.needs_approval for one in listed],
+    )
 
 # %% [markdown]
 # The list comes sorted, and each tool counts as a write that asks for approval until *you* say otherwise: what a server
@@ -939,7 +1011,8 @@ quiz("07.8")
 #
 # OpenAI's Responses API (gpt-5.4 and later) has the same idea. The tool is `tool_search`; functions may be grouped in a
 # `namespace`; `defer_loading` is set on each function. The output holds whole *definitions* where the Messages API has
-# references.
+# references. And less is hidden: by its documentation (2026) the model sees name and description of a function deferred
+# by itself; of a namespace it sees only the group's. So group what you defer.
 
 # %% tags=["item-07.3"]
 functions = [
@@ -953,9 +1026,16 @@ functions = [
     }
     for one in catalogue(service="desk")
 ]
-desk_group = {"type": "namespace", "name": "desk", "description": "The shop's service desk.", "tools": functions}
+desk_group = {
+    "type": "namespace",
+    "name": "desk",
+    "description": "The shop's service desk.",
+    "tools": functions,
+}
 responses = MockProvider().openai_client().responses
-from_openai = responses.create(model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group])
+from_openai = responses.create(
+    model="gpt-5.4", input=talk[0]["content"], tools=[{"type": "tool_search"}, desk_group]
+)
 for item in from_openai.output:
     print(item.type, list(item.to_dict()))
 
@@ -989,7 +1069,11 @@ from course_kit import announce, connect
 
 announce(tokens=25_000)
 real = connect()
-print(Counter(ending(request, ask(request, crowd(request, 120), through=real)) for request in sample[:5]))
+print(
+    Counter(
+        ending(request, ask(request, crowd(request, 120), through=real)) for request in sample[:5]
+    )
+)
 
 # %% [markdown]
 # ## Practice

@@ -81,7 +81,10 @@ honest = {
 
 # %%
 def ask(question, result, through=client):
-    @tool(effect="read", description="List the orders that are not shipped yet, the unshipped ones; also how many.")
+    @tool(
+        effect="read",
+        description="List the orders that are not shipped yet, the unshipped ones; also how many.",
+    )
     def unshipped_orders():
         return result
 
@@ -108,8 +111,13 @@ WORDINGS = [
 ]
 for name, result in (("silent", silent), ("honest", honest)):
     answers = [ask(wording, result) for wording in WORDINGS]
-    print(name, "→ 143 told:", sum("143" in said for said in answers), "of", len(answers))
-    print("       → 20 told as the number:", sum("unshipped: 20" in said for said in answers))
+    print(
+        name, "(simulated) → 143 told:", sum("143" in said for said in answers), "of", len(answers)
+    )
+    print(
+        "                   → 20 told as the number:",
+        sum("unshipped: 20" in said for said in answers),
+    )
 
 # %% [markdown]
 # With the silent cut, one wording does not even get 20: it shares no word with the line `unshipped: 20`.
@@ -171,7 +179,11 @@ def tokens(result):
 
 
 print(f"the question                {tokens('What went wrong last night?'):>7,} tokens")
-for name, wanted in (("whole log", ""), ("search for order", "order"), ("search for ERROR", "ERROR")):
+for name, wanted in (
+    ("whole log", ""),
+    ("search for order", "order"),
+    ("search for ERROR", "ERROR"),
+):
     found = [line for line in log.split("\n") if wanted in line]
     spent = tokens("\n".join(found))
     print(f"{name:17} {len(found):>5} lines {spent:>7,} tokens")
@@ -253,7 +265,13 @@ for name, cut in (("head only", written[:1_000]), ("head and tail", cut_text(wri
 from collections import Counter
 
 summary = {"status": dict(Counter(order["status"] for order in BACKLOG))}
-by_hand = {"total": len(BACKLOG), "returned": 3, "truncated": True, "summary": summary, "items": BACKLOG[:3]}
+by_hand = {
+    "total": len(BACKLOG),
+    "returned": 3,
+    "truncated": True,
+    "summary": summary,
+    "items": BACKLOG[:3],
+}
 print(json.dumps(by_hand)[:190])
 
 # %% [markdown]
@@ -290,7 +308,10 @@ print(json.dumps(card, indent=1))
 
 # %%
 part = kept.read(card["reference"])
-print(part["lines"][-1], {name: part[name] for name in ("total", "returned", "truncated", "next_cursor")})
+print(
+    part["lines"][-1],
+    {name: part[name] for name in ("total", "returned", "truncated", "next_cursor")},
+)
 found = kept.find(card["reference"], "ERROR")
 print(found["matches"], found["total"])
 
@@ -328,8 +349,16 @@ def look_for_errors(request):
     return call("find_in", reference=reference, text="ERROR")
 
 
-script = [call("night_log", service="payments"), look_for_errors, "Two errors: E623 at 00:10, E731 at 07:58."]
-run = run_agent(MockProvider(script).client(), tools=kept.behind([night_log]), messages="What went wrong last night?")
+script = [
+    call("night_log", service="payments"),
+    look_for_errors,
+    "Two errors: E623 at 00:10, E731 at 07:58.",
+]
+run = run_agent(
+    MockProvider(script).client(),
+    tools=kept.behind([night_log]),
+    messages="What went wrong last night?",
+)
 for turn in run.messages[2::2]:
     print(turn["content"][0]["content"], "\n")
 
@@ -346,7 +375,13 @@ for turn in run.messages[2::2]:
 # the first bytes are real:
 
 # %%
-photo = b"\x89PNG\r\n\x1a\n" + b"\x00\x00\x00\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(60_000)
+photo = (
+    b"\x89PNG\r\n\x1a\n"
+    + b"\x00\x00\x00\rIHDR"
+    + (640).to_bytes(4)
+    + (480).to_bytes(4)
+    + bytes(60_000)
+)
 print(encode_result({"order_id": "ORD-20260917", "photo": photo}))
 
 # %% [markdown]
@@ -359,7 +394,12 @@ print(encode_result({"order_id": "ORD-20260917", "photo": photo}))
 from datetime import UTC, datetime
 from decimal import Decimal
 
-odd = {"at": datetime(2026, 11, 30, 9, tzinfo=UTC), "price": Decimal("19.90"), "mean": float("nan"), "ids": {3, 1}}
+odd = {
+    "at": datetime(2026, 11, 30, 9, tzinfo=UTC),
+    "price": Decimal("19.90"),
+    "mean": float("nan"),
+    "ids": {3, 1},
+}
 print(str(odd)[:60])
 print(encode_result(odd))
 print(encode_result(""))
@@ -379,7 +419,9 @@ quiz("08.3")
 from course_kit.harness.results import envelope
 
 print(encode_result(envelope(BACKLOG[:2], total=143, returned=2, truncated=True, next_cursor="2")))
-print(encode_result(envelope(ToolError("NOT_FOUND", "there is no order 7", hint="use search_orders"))))
+print(
+    encode_result(envelope(ToolError("NOT_FOUND", "there is no order 7", hint="use search_orders")))
+)
 
 # %% [markdown]
 # The shop of this course has no envelope: its pages say `total` beside `orders`. Which form should you use? For a few
@@ -450,7 +492,9 @@ script = [
     "Sent.",
 ]
 run = run_agent(
-    MockProvider(script).client(), tools=[read_order, send_mail], messages="Tell the customer of ORD-20260916."
+    MockProvider(script).client(),
+    tools=[read_order, send_mail],
+    messages="Tell the customer of ORD-20260916.",
 )
 print("sent to", sent, "· the conversation holds the address:", "nora@" in json.dumps(run.messages))
 print("a secret stays a mark:", masker.restore("[secret 1]"))
@@ -496,7 +540,9 @@ def stop_it(question, order):
         return order
 
     # No effect named: it counts as "write".
-    @tool(description="Stop a parcel on its way. Needs the tracking_id: read the order with query_order first.")
+    @tool(
+        description="Stop a parcel on its way. Needs the tracking_id: read the order with query_order first."
+    )
     def stop_parcel(tracking_id: Annotated[str, Field(pattern="^TRK-[0-9]{8}$")]):
         stopped.append(tracking_id)
         return {"stopped": tracking_id}
@@ -607,7 +653,14 @@ from course_kit.classroom.token_meter import token_meter, twenty_questions
 tasks, logs, orders = twenty_questions()
 for question, fact in tasks[:4]:
     print(f"{fact:12} {question}")
-print(len(tasks), "questions;", len(logs["mail"]), "characters in a log,", len(json.dumps(orders["June"])), "in a list")
+print(
+    len(tasks),
+    "questions;",
+    len(logs["mail"]),
+    "characters in a log,",
+    len(json.dumps(orders["June"])),
+    "in a list",
+)
 
 # %% [markdown]
 # Five strategies, each a function of a value and a budget. The fourth is plain `encode_result`: head and tail for text,
@@ -692,8 +745,10 @@ print(meter.turn("reference", measured["reference"].lost[0]))
 
 # %%
 for budget in (4_000, 12_000, 15_000, 16_000):
-    lost = {name: len(meter.run(name, budget=budget).lost) for name in strategies if name != "whole"}
-    print(f"{budget:>6} {lost}")
+    lost = {
+        name: len(meter.run(name, budget=budget).lost) for name in strategies if name != "whole"
+    }
+    print(f"{budget:>6} lost (simulated): {lost}")
 
 # %% [markdown]
 # - *Head and tail* misses the lines just after the middle until nearly everything fits. *Head only* reaches them at
@@ -769,7 +824,9 @@ def find_order(order_id: Annotated[str, Field(pattern="^ORD-[0-9]{8}$")]):
 
 talk = [user("My order is ORD-20260916."), assistant("Noted."), *history[:-1]]
 for name, kept_messages in (("all kept", talk), ("trimmed", trim_messages(talk, keep=6))):
-    run = run_agent(client, tools=[find_order], messages=[*kept_messages, user("Now read my order, please.")])
+    run = run_agent(
+        client, tools=[find_order], messages=[*kept_messages, user("Now read my order, please.")]
+    )
     print(f"{name:9}", run.text)
 
 # %% [markdown]

@@ -19,7 +19,17 @@
 # %% tags=["setup"]
 import json
 
-from course_kit import MockProvider, ToolError, call, open_shop, quiz, run_agent, run_tool, show, tool
+from course_kit import (
+    MockProvider,
+    ToolError,
+    call,
+    open_shop,
+    quiz,
+    run_agent,
+    run_tool,
+    show,
+    tool,
+)
 
 shop = open_shop()
 
@@ -57,7 +67,9 @@ for day in (request_lost, answer_lost):
     try:
         day()
     except TimeoutError as error:
-        print(f"{day.__name__:13} you see: {error}   refunds in the ledger: {len(shop.ledger(ORDER))}")
+        print(
+            f"{day.__name__:13} you see: {error}   refunds in the ledger: {len(shop.ledger(ORDER))}"
+        )
 
 # %% [markdown]
 # You see the same error, but the ledgers differ. If you now "just try again", you are right on the first day and pay
@@ -114,7 +126,7 @@ def refunds_of(function):
 counts = {
     "one attempt": refunds_of(answer_lost),
     "transport": refunds_of(transport),
-    "transport, in a tool": refunds_of(in_a_tool),
+    "transport, tool": refunds_of(in_a_tool),
 }
 counts
 
@@ -134,14 +146,23 @@ def refund_cup() -> None:
 shop.reset()
 stubborn = MockProvider(lambda request: call("refund_cup")).client()
 run = run_agent(stubborn, tools=[refund_cup], messages="A cup came chipped. Refund 3.50, please.")
-counts["transport, in a tool, of a model"] = len(shop.ledger(ORDER))
+counts["transport, tool, model"] = len(shop.ledger(ORDER))
 order = shop.query_order(ORDER)
-print(run.stopped, "| refunds:", len(shop.ledger(ORDER)), "| paid back:", order["refunded_cents"], "cents")
+print(
+    run.stopped,
+    "| refunds:",
+    len(shop.ledger(ORDER)),
+    "| paid back:",
+    order["refunded_cents"],
+    "cents",
+)
 
 # %%
 from course_kit.classroom.plots import plot_layers
 
-show(plot_layers(counts, "Refunds of one cup, three attempts on each level", "refunds in the ledger"))
+show(
+    plot_layers(counts, "Refunds of one cup, three attempts on each level", "refunds in the ledger")
+)
 
 # %% [markdown]
 # Nobody wrote a loop of 27. Two people each set "3 attempts" in their own file, and the third 3 is the loop's default,
@@ -159,9 +180,9 @@ show(plot_layers(counts, "Refunds of one cup, three attempts on each level", "re
 # | `max_retries` of `run_agent` | retries | turns in which one tool failed | 2 |
 # | `attempts` of `repeated` (next) | attempts, the first too | a call of one tool | 3 |
 #
-# All of them mean three tries. The SDK repeats after a broken connection, 408, 409, 429 and 5xx. These retries do not
-# run a tool again: a reply that never came holds no call. They cost time, and perhaps tokens. The levels that multiply
-# are below your tool and above it.
+# All of them mean three tries. The SDK repeats after a broken connection, a time-out, 408, 409, 429 and 5xx. These
+# retries do not run a tool again: a reply that never came holds no call. They cost time, and perhaps tokens. The levels
+# that multiply are below your tool and above it.
 
 # %% tags=["quiz"]
 quiz("09.1")
@@ -276,7 +297,8 @@ def refund_tool(form):
             for request in (1, 2, 3):  # the transport's requests
                 key = form.format(call=current_call().tool_use_id, attempt=attempt, request=request)
                 reached.append(key)
-                shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)  # and its answer is lost
+                # The shop pays, and its answer is lost.
+                shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)
         raise TimeoutError("no answer within 10 s")
 
     return refund_with_key
@@ -296,8 +318,12 @@ for place, form in places.items():
     shop.reset()
     reached.clear()
     stubborn = MockProvider(lambda request: call("refund_with_key")).client()
-    run_agent(stubborn, tools=[refund_tool(form)], messages="A cup came chipped. Refund 3.50, please.")
-    print(f"{place:26} calls that reached the shop: {len(reached)}   refunds: {len(shop.ledger(ORDER))}")
+    run_agent(
+        stubborn, tools=[refund_tool(form)], messages="A cup came chipped. Refund 3.50, please."
+    )
+    print(
+        f"{place:26} calls that reached the shop: {len(reached)}   refunds: {len(shop.ledger(ORDER))}"
+    )
 
 # %% [markdown]
 # Every row makes 27 calls: a key makes repetition harmless, but not cheap. A key protects against the levels *below*
@@ -393,7 +419,10 @@ import sqlite3
 columns = "order_id, amount_cents, reason, note, idempotency_key, created_at"
 with shop.connection() as db:
     try:
-        db.execute(f"INSERT INTO refunds ({columns}) SELECT {columns} FROM refunds WHERE idempotency_key = ?", [key])
+        db.execute(
+            f"INSERT INTO refunds ({columns}) SELECT {columns} FROM refunds WHERE idempotency_key = ?",
+            [key],
+        )
     except sqlite3.IntegrityError as error:
         print("the same row once more →", error)
 
@@ -418,7 +447,13 @@ def refund_safely() -> str:
     return receipt["refund_id"]
 
 
-print(repeated(refund_safely, first_wait=0.01)(), "| attempts:", len(reached), "| refunds:", len(shop.ledger(ORDER)))
+print(
+    repeated(refund_safely, first_wait=0.01)(),
+    "| attempts:",
+    len(reached),
+    "| refunds:",
+    len(shop.ledger(ORDER)),
+)
 
 # %% [markdown]
 # ### Where the other side keeps no keys
@@ -450,9 +485,10 @@ now += timedelta(days=2)
 print("in 8 days ", keys.once("ticket-118/mail", {"to": "tomas"}, send_mail))
 
 # %% [markdown]
-# Two mails. Once expired, a key counts as new, and its action happens again. A day to a week is usual. Make it longer
-# than the longest pause after which the same work may be restarted: a crash that is fixed on Monday, an approval that
-# waits over the weekend. For these a day is too short.
+# Two mails. Once expired, a key counts as new, and its action happens again. A day to a week is usual, but
+# look it up: by their documentation Helcim keeps a key for five minutes, Checkout.com for a day, TrueLayer for thirty.
+# Yours should outlive the longest pause after which the same work may be restarted: a crash that is fixed on Monday, an
+# approval that waits over the weekend. For these a day is too short.
 
 # %% tags=["quiz"]
 quiz("09.4")
@@ -584,10 +620,13 @@ for key in (None, "ticket-118/refund cup"):
     shop.reset()
     on_its_way = [key]  # the first request: no answer, and you stop waiting
     looked = len(shop.ledger(ORDER))  # you look
-    shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)  # nothing there, so you pay again
+    # Nothing is there, so you pay again.
+    shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=key)
     for late in on_its_way:  # and now the first one arrives
         shop.refund_order(ORDER, CENTS, "damaged", idempotency_key=late)
-    print(f"key {key!s:22} you saw {looked} refunds, in the end there are {len(shop.ledger(ORDER))}")
+    print(
+        f"key {key!s:22} you saw {looked} refunds, in the end there are {len(shop.ledger(ORDER))}"
+    )
 
 # %% [markdown]
 # A look shows what *has* happened, not what is still coming. It is far better than a blind second try: wait, look, and
@@ -732,12 +771,20 @@ live, desk = connect(), [one.definition() for one in desk_tools(shop)]
 asked = {"role": "user", "content": f"One cup of {ORDER} came chipped. Please refund 3.50."}
 refund = {"order_id": ORDER, "amount_cents": CENTS, "reason": "damaged"}
 wish = {"type": "tool_use", "id": "toolu_1", "name": "refund_order", "input": refund}
-for said in ("Time-out.", "Time-out. It may or may not have taken effect: look before you call again."):
+for said in (
+    "Time-out.",
+    "Time-out. It may or may not have taken effect: look before you call again.",
+):
     back = {"type": "tool_result", "tool_use_id": "toolu_1", "content": said, "is_error": True}
     turns = [asked, {"role": "assistant", "content": [wish]}, {"role": "user", "content": [back]}]
-    request = {"tools": desk, "messages": turns, "thinking": {"type": "disabled"}}  # 400 tokens are enough then
+    # Without thinking 400 tokens are enough.
+    request = {"tools": desk, "messages": turns, "thinking": {"type": "disabled"}}
     reply = live.messages.create(model=DEFAULT_MODEL, max_tokens=400, **request)
-    print([block.name if block.type == "tool_use" else block.type for block in reply.content], "after:", said)
+    print(
+        [block.name if block.type == "tool_use" else block.type for block in reply.content],
+        "after:",
+        said,
+    )
 
 # %% [markdown]
 # ## Practice

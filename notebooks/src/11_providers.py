@@ -19,7 +19,15 @@
 # %% tags=["setup"]
 import json
 
-from course_kit import DEFAULT_MODEL, Definition, MockProvider, definition_to, quiz, show, tool_result
+from course_kit import (
+    DEFAULT_MODEL,
+    Definition,
+    MockProvider,
+    definition_to,
+    quiz,
+    show,
+    tool_result,
+)
 
 # %% [markdown]
 # ## One minute: what do you remember?
@@ -38,14 +46,26 @@ quiz("11.recall")
 # %% tags=["item-11.1"]
 REFUND = Definition(
     name="refund_order",
-    description="Pay money back for a delivered order. Use when the user asks for a refund and names the order. "
-    "Never more than was paid. Not for an order that is not yet shipped: use cancel_order.",
+    description="Pay money back for a delivered order. Use when the user asks for a refund and "
+    "names the order. Never more than was paid. Not for an order that is not yet shipped: use "
+    "cancel_order.",
     input_schema={
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "pattern": "^ORD-[0-9]{8}$", "description": "Such as ORD-20260917."},
-            "amount_cents": {"type": "integer", "minimum": 1, "description": "In cents: 19.99 is 1999."},
-            "reason": {"type": "string", "enum": ["damaged", "not_received", "wrong_item", "other"]},
+            "order_id": {
+                "type": "string",
+                "pattern": "^ORD-[0-9]{8}$",
+                "description": "Such as ORD-20260917.",
+            },
+            "amount_cents": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "In cents: 19.99 is 1999.",
+            },
+            "reason": {
+                "type": "string",
+                "enum": ["damaged", "not_received", "wrong_item", "other"],
+            },
         },
         "required": ["order_id", "amount_cents", "reason"],
         "additionalProperties": False,
@@ -127,7 +147,9 @@ def talk(send, service, tools=TOOLS):
     """Run the conversation and return its messages."""
     messages = [{"role": "user", "content": STORY}]
     while True:
-        reply = send({"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": tools, "messages": messages})
+        reply = send(
+            {"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": tools, "messages": messages}
+        )
         messages.append({"role": "assistant", "content": reply["content"]})
         if reply["stop_reason"] != "tool_use":
             return messages
@@ -173,7 +195,9 @@ def chat_messages(message):
             function = {"name": block["name"], "arguments": json.dumps(block["input"])}
             calls.append({"id": block["id"], "type": "function", "function": function})
         elif block["type"] == "tool_result":
-            results.append({"role": "tool", "tool_call_id": block["tool_use_id"], "content": block["content"]})
+            results.append(
+                {"role": "tool", "tool_call_id": block["tool_use_id"], "content": block["content"]}
+            )
     if message["role"] == "user":
         return results
     turn = {"role": "assistant", "content": said}
@@ -196,8 +220,19 @@ def message_from(completion):
     calls = said.get("tool_calls") or []
     for call in calls:
         inputs = json.loads(call["function"]["arguments"])
-        content.append({"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": inputs})
-    return {"role": "assistant", "content": content, "stop_reason": "tool_use" if calls else "end_turn"}
+        content.append(
+            {
+                "type": "tool_use",
+                "id": call["id"],
+                "name": call["function"]["name"],
+                "input": inputs,
+            }
+        )
+    return {
+        "role": "assistant",
+        "content": content,
+        "stop_reason": "tool_use" if calls else "end_turn",
+    }
 
 
 # %% [markdown]
@@ -215,7 +250,9 @@ def by_hand(mock, convert=chat_messages):
     def send(request):
         messages = [new for message in request["messages"] for new in convert(message)]
         tools = [definition_to("openai_chat", one).value for one in request["tools"]]
-        reply = client.chat.completions.create(model=request["model"], messages=messages, tools=tools)
+        reply = client.chat.completions.create(
+            model=request["model"], messages=messages, tools=tools
+        )
         return message_from(reply.to_dict())
 
     return send
@@ -448,7 +485,11 @@ ASK = {
     "openai_responses": openai_sdk.responses.create,
 }
 
-wish = tool_use("call_1", "refund_order", {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"})
+wish = tool_use(
+    "call_1",
+    "refund_order",
+    {"order_id": "ORD-20260917", "amount_cents": 1999, "reason": "damaged"},
+)
 history = [user(STORY), assistant([wish]), user([tool_result("call_1", "paid")])]
 whole = {"model": DEFAULT_MODEL, "max_tokens": 1024, "tools": TOOLS, "messages": history}
 BODY = {shape: request_to(shape, whole).value for shape in ASK}
@@ -456,7 +497,8 @@ for item in BODY["openai_responses"]["input"]:
     print(item)
 
 # %% [markdown]
-# That is the conversation as Responses gets it. `probe` sends such a body with something changed and prints the answer.
+# That is the conversation as Responses gets it. (It can also keep one on the server, by `previous_response_id`; here all
+# of it is sent, as with the others.) `probe` sends such a body with something changed and prints the answer.
 # (OpenAI's words about pairing, unknown keys and strict schemas are as recorded or reported. The mock imitates its other
 # messages: trust the status, not the sentence.)
 
@@ -610,13 +652,17 @@ from course_kit import api_error
 from course_kit.mock import faults
 
 busy = MockProvider(faults=faults.status(529))
-for shape, sdk in {"anthropic": busy.client(max_retries=0), "openai_chat": busy.openai_client(max_retries=0)}.items():
+for shape, sdk in {
+    "anthropic": busy.client(max_retries=0),
+    "openai_chat": busy.openai_client(max_retries=0),
+}.items():
     try:
         by_sdk = sdk.messages if shape == "anthropic" else sdk.chat.completions
         by_sdk.create(**BODY[shape])
     except REFUSALS as error:
         ours = api_error(shape, error.status_code, error.response.json())
-        print(f"{shape:12} {type(error).__name__} {error.status_code} → {ours.code}, retryable: {ours.retryable}")
+        print(f"{shape:12} {type(error).__name__} {error.status_code}", end=" → ")
+        print(f"{ours.code}, retryable: {ours.retryable}")
 
 # %% [markdown]
 # 529 is Anthropic's own status; for OpenAI the mock says 503. Both become `OVERLOADED`.

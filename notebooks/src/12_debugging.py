@@ -120,7 +120,16 @@ print(bad.trace)
 
 # %% tags=["item-12.1"]
 step = bad.trace.steps()[0]
-for name in ("trace_id", "step_id", "provider", "model", "tools_hash", "tool_count", "tool_choice", "stop_reason"):
+for name in (
+    "trace_id",
+    "step_id",
+    "provider",
+    "model",
+    "tools_hash",
+    "tool_count",
+    "tool_choice",
+    "stop_reason",
+):
     print(f"{name:12} {getattr(step, name)}")
 print(step.calls[0].step_id, step.calls[0].tool, step.calls[0].raw_input)
 
@@ -234,7 +243,11 @@ one_back = {
     "six tools": replace(tuesday, more=()),
     "both of ours": replace(tuesday, changed={}, more=()),
 }
-measured = {"Monday": before, "Tuesday": after, **{name: by_layer(one) for name, one in one_back.items()}}
+measured = {
+    "Monday": before,
+    "Tuesday": after,
+    **{name: by_layer(one) for name, one in one_back.items()},
+}
 for name, found in measured.items():
     print(f"{name:16} {found.passed:.0%}")
 
@@ -247,7 +260,8 @@ from course_kit.classroom.plots import plot_releases
 
 show(
     plot_releases(
-        {name: found.shares for name, found in measured.items()}, title="Tuesday with one thing put back (simulated)"
+        {name: found.shares for name, found in measured.items()},
+        title="Tuesday with one thing put back (simulated)",
     )
 )
 
@@ -277,7 +291,9 @@ from course_kit.mock.simulated import Simulated
 
 for name, given in MODELS.items():
     found = Simulated(**given).settings
-    print(f"{name:19} threshold={found.threshold}  invents={found.invents}  parallel={found.parallel}")
+    print(
+        f"{name:19} threshold={found.threshold}  invents={found.invents}  parallel={found.parallel}"
+    )
 
 # %% [markdown]
 # | fell | the setting or rule |
@@ -555,13 +571,22 @@ from course_kit import DEFAULT_MODEL, announce, connect
 
 announce(tokens=15_000)
 live = connect()
-for name, one in {"Monday": monday, "new description": replace(monday, changed=tuesday.changed)}.items():
+for name, one in {
+    "Monday": monday,
+    "new description": replace(monday, changed=tuesday.changed),
+}.items():
     shown = [tool.definition() for tool in one.tools()]
-    for sentence in (said, "Where is my parcel for ORD-20260906?", "Which items are in order ORD-20260914?"):
+    for sentence in (
+        said,
+        "Where is my parcel for ORD-20260906?",
+        "Which items are in order ORD-20260914?",
+    ):
         asked = one.messages(sentence)
-        request = {"tools": shown, "messages": asked, "thinking": {"type": "disabled"}}  # else it might use up the 300
+        # Thinking might use up the 300 tokens.
+        request = {"tools": shown, "messages": asked, "thinking": {"type": "disabled"}}
         answer = live.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request)
-        print(f"{name:16} {[block.name for block in answer.content if block.type == 'tool_use']}  {sentence}")
+        called = [block.name for block in answer.content if block.type == "tool_use"]
+        print(f"{name:16} {called}  {sentence}")
 
 # %% [markdown]
 # ## Practice

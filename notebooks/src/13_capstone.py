@@ -133,7 +133,10 @@ print("plain rate above 90%:", [name for name, (plain, _) in rates.items() if pl
 # Now the same trials, stage by stage, as pass^3:
 
 # %%
-parts = {name: {stage: found.where(stage=stage).pass_hat_k(3) for stage in STAGES} for name, found in measured.items()}
+parts = {
+    name: {stage: found.where(stage=stage).pass_hat_k(3) for stage in STAGES}
+    for name, found in measured.items()
+}
 show(plot_parts(parts, title="pass^3 of each stage (simulated)"))
 
 # %% [markdown]
@@ -148,7 +151,8 @@ for name, found in measured.items():
     for of_case, (tried, passed) in found.counts().items():
         if 0 < passed < tried:
             one = found.where(case=of_case)
-            print(f"{name:9} {of_case:12} plain {one.pass_hat_k(1):4.0%}   pass^3 {one.pass_hat_k(3):4.0%}")
+            plain, all_three = one.pass_hat_k(1), one.pass_hat_k(3)
+            print(f"{name:9} {of_case:12} plain {plain:4.0%}   pass^3 {all_three:4.0%}")
 
 # %% [markdown]
 # Three dangers come by chance: a lost answer, a crash, a made-up reason. Lost answers and crashes strike in every second
@@ -329,7 +333,9 @@ many = case["look_among_many"]
 print(many["said"])
 for name, agent in {"search": whole, "all in the prompt": desk_agent(without="search")}.items():
     seen = play(agent, many)
-    print(f"{name:18} tools shown: {seen['shown']:2}   tokens: {seen['tokens']:6,}   {told(seen).splitlines()[0]}")
+    first_line = told(seen).splitlines()[0]
+    print(f"{name:18} tools shown: {seen['shown']:2}   tokens: {seen['tokens']:6,}", end="   ")
+    print(first_line)
 
 # %% [markdown]
 # (With a search the model reads twice, before and after the search; these tokens include both.)
@@ -347,7 +353,9 @@ for name, agent in {"search": whole, "all in the prompt": desk_agent(without="se
 # %%
 for name, agent in {"limits": whole, "no limits": desk_agent(without="limits")}.items():
     seen = play(agent, case["wanders"])
-    print(f"{name:10} calls of the shop: {len(seen['diary'])}   the run ended with {seen['stopped']}")
+    print(
+        f"{name:10} calls of the shop: {len(seen['diary'])}   the run ended with {seen['stopped']}"
+    )
 
 # %% [markdown]
 # ### 8. A store

@@ -36,7 +36,7 @@
 # | contract test | 契约测试 | one input to a tool, without a model: what comes back, and what changed | 10 |
 # | cursor | 游标 | says where to read on; sent back as it came | 08 |
 # | deferred tool, `defer_loading` | 延迟加载工具 | is sent but not seen by the model, until a reference brings it in | 07 |
-# | digest | 摘要值 | a short number computed from an input: shows whether two inputs are equal, and nothing else | 12 |
+# | digest | 摘要值 | a short number computed from an input: shows whether two inputs are equal; where few are possible, it can be guessed | 12 |
 # | dilution | 稀释 | the task gets lost among thousands of tokens about other things | 07 |
 # | drift watch | 漂移监测 | `course doctor --api`: what the installed SDKs know and the course's rules do not, or the reverse | 00 |
 # | embedding | 嵌入向量 | a text as numbers; close numbers mean close meaning, across languages too | 07 |
@@ -61,7 +61,7 @@
 # | JSON outputs | JSON 输出 | `output_config.format`: an answer, not a call, that is held to a schema | 03 |
 # | keyed hash, HMAC | 带密钥的哈希 | a digest that only the holder of the key can make, so that guessing inputs does not help | 12 |
 # | lax mode | 宽松模式 | a check that converts what it can: `"5"` passes as 5, unseen | 04 |
-# | layer | 层次 | where along the way a trial failed: selection, input, execution, recovery | 10 |
+# | layer | 层次 | where along the way a trial failed: selection, input, execution, recovery | 10, 12 |
 # | limit | 并发上限 | how many calls of a turn may run at the same time | 05 |
 # | lines of defence | 三道防线 | shape, your own check, business rules: each catches what the one before lets through | 03 |
 # | linter | 检查器 | reads definitions and says what is missing, without any model | 02 |
@@ -102,11 +102,11 @@
 # | retry cap | 重试上限 | in how many turns a tool may fail before the run ends | 04 |
 # | retryable | 可重试 | the same call may succeed later; a promise by the author of the error | 04 |
 # | rival | 竞争工具 | another visible tool that could take the call | 07 |
-# | round | 批次 | calls that run at the same time; N calls with a limit take N / limit rounds, rounded up | 05 |
+# | round | 批次 | calls that run at the same time: N calls with a limit take N / limit rounds, rounded up; later, a message with calls and the one with their results | 05, 08, 09 |
 # | round trip | 往返 | request, reply with a call, run, request with the result, reply | 01 |
 # | seed | 随机种子 | a number that decides what chance does: same seed, same answer | 02 |
 # | selection accuracy | 选择准确率 | the share of right picks among tools | 02 |
-# | settle | 全部落定 | wait until every call has finished, well or badly, before reporting anything | 05 |
+# | settle | 全部落定 | wait until every call has finished, well or badly, before reporting anything; in lesson 09, tell the store what a look has found | 05, 09 |
 # | shape | 接口形状 | how one interface writes definitions, calls, results and endings | 11 |
 # | silent cut | 静默截断 | a cut without a mark, so that a part looks like the whole | 08 |
 # | simulated | 仿真 | comes from the course's readable rules, not from a language model | 00 |
@@ -117,7 +117,7 @@
 # | step | 步骤 | one question to the model, with the calls that its reply led to | 12 |
 # | `stop_reason` | 停止原因 | why the model ended its turn; the first thing to read | 01 |
 # | streaming | 流式传输 | the same message in pieces, as it is written | 01 |
-# | strict, `strict: true` | 严格模式 | the reply is forced into the schema's shape while it is written | 03 |
+# | strict, `strict: true` | 严格模式 | a call's input is forced into the schema's shape while it is written | 03 |
 # | suite | 测试套件 | the cases that one agent is judged by, each run several times | 13 |
 # | thinking block | 思考块 | what some models write before they answer; signed, goes back unchanged | 01 |
 # | time to first token | 首词元延迟 | from sending a request until its reply begins; most of it is reading the prompt | 07 |

@@ -24,16 +24,15 @@ from course_kit.catalogue import GROUPS, catalogue, catalogue_requests
 # - Words of the name count, however it is written: `release_order`, `docs-move-page`, `hrCancelLeave`. Capitals do not
 #   matter.
 # - Where no tool has a word of the query, the list is empty.
-# - Over all 160 English requests of the catalogue, recall@5 must be at least 69%. For that run the tools are the same,
-#   but each name is written in another way (`releaseOrder`). And a dozen tools of a library, which you have not seen,
-#   must be handled, too.
+# - Over the 100 requests of `catalogue_requests("named")`, recall@3 must be at least 76%: a right tool is among the first
+#   three. For that run the tools are the same, but each name is written in another way (`releaseOrder`). And a dozen
+#   tools of a library, which you have not seen, must be handled, too.
 #
 # Counting shared words is not enough: "the" is in every description. BM25 in one sentence: the *fewer* tools have a
 # word, the more it counts. If a word is in `n` of `N` tools, `math.log(N / n)` is such a weight. And let **a word in
 # the name count double or more**: without that you stay below the bar, unless you read the inputs as well.
 #
-# To try it: `catalogue_requests("named")` and `catalogue_requests("indirect")` give the 160 requests, with `.query` and
-# `.gold`.
+# To try it: `catalogue_requests("named")` gives the 100 requests, with `.query` and `.gold`.
 
 # %% tags=["exercise-7.1"]
 import math
@@ -50,7 +49,9 @@ def build_index(tools):
         return {piece.lower().rstrip("s") or piece.lower() for piece in pieces}
 
     names = {tool["name"]: words(tool["name"]) for tool in tools}
-    texts = {tool["name"]: names[tool["name"]] | words(tool.get("description", "")) for tool in tools}
+    texts = {
+        tool["name"]: names[tool["name"]] | words(tool.get("description", "")) for tool in tools
+    }
     using = Counter(word for found in texts.values() for word in found)
 
     def find(query):
@@ -58,7 +59,9 @@ def build_index(tools):
         for word in words(query):
             for name, found in texts.items():
                 if word in found:
-                    scores[name] += math.log(len(texts) / using[word]) * (2 if word in names[name] else 1)
+                    scores[name] += math.log(len(texts) / using[word]) * (
+                        2 if word in names[name] else 1
+                    )
         return [name for name, score in scores.most_common(5) if score > 0]
 
     return find
@@ -106,7 +109,11 @@ def tools_for(operations, scene, allowed):
     # BEGIN SOLUTION
     ordered = sorted(operations, key=lambda tool: tool["name"])
     near = [dict(tool) for tool in ordered if group_of[tool["name"]] == scene]
-    far = [{**tool, "defer_loading": True} for tool in ordered if group_of[tool["name"]] in allowed - {scene}]
+    far = [
+        {**tool, "defer_loading": True}
+        for tool in ordered
+        if group_of[tool["name"]] in allowed - {scene}
+    ]
     near[-1]["cache_control"] = {"type": "ephemeral"}
     return [SEARCH, ASK_USER, *near, *far]
     # END SOLUTION
@@ -139,9 +146,15 @@ check("7.2", tools_for)
 
 # %%
 MISSES = {
-    "a": ("An intern emptied the customers table. We need yesterday's state.", "deploy_restore_database"),
+    "a": (
+        "An intern emptied the customers table. We need yesterday's state.",
+        "deploy_restore_database",
+    ),
     "b": ("Post a message in #warehouse that the elevator is out of order.", "chat_send_message"),
-    "c": ("My hotel from September still hasn't been paid back to me. Where is it stuck?", "finance_list_expenses"),
+    "c": (
+        "My hotel from September still hasn't been paid back to me. Where is it stuck?",
+        "finance_list_expenses",
+    ),
     "d": ("What's going to run out soon?", "stock_list_low"),
 }
 index = ToolIndex(catalogue())

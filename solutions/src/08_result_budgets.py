@@ -60,7 +60,13 @@ def encode(value, budget):
     summary = dict(Counter(row["status"] for row in value))
     while len(written) > budget:
         items.pop()
-        cut = {"total": len(value), "returned": len(items), "truncated": True, "summary": summary, "items": items}
+        cut = {
+            "total": len(value),
+            "returned": len(items),
+            "truncated": True,
+            "summary": summary,
+            "items": items,
+        }
         written = json.dumps(cut, ensure_ascii=False)
     return written
     # END SOLUTION

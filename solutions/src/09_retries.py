@@ -43,7 +43,11 @@ def c(task, step, inputs):
 
 # %%
 one = ("ticket-1", "refund-1", {"order_id": "ORD-20260914", "amount_cents": 350})
-two = ("ticket-1", "refund-1", {"order_id": "ORD-20260914", "amount_cents": 350, "note": "Chipped."})
+two = (
+    "ticket-1",
+    "refund-1",
+    {"order_id": "ORD-20260914", "amount_cents": 350, "note": "Chipped."},
+)
 b(*one), b(*two)
 
 # %% tags=["exercise-9.1"]
@@ -135,7 +139,8 @@ check("9.2", refund_once)
 
 # %%
 SILENT = [
-    [{"id": f"toolu_{number}", "name": "job_status", "input": {"id": 7}, "result": "no news"}] for number in (1, 2, 3)
+    [{"id": f"toolu_{number}", "name": "job_status", "input": {"id": 7}, "result": "no news"}]
+    for number in (1, 2, 3)
 ]
 MOVING = [
     [{"id": f"toolu_{percent}", "name": "job_status", "input": {"id": 7}, "result": f"{percent}%"}]
@@ -153,7 +158,10 @@ def stalled(rounds, limit=3):
         return None
     seen = set()
     for calls in last:
-        texts = [json.dumps([call["name"], call["input"], call["result"]], sort_keys=True) for call in calls]
+        texts = [
+            json.dumps([call["name"], call["input"], call["result"]], sort_keys=True)
+            for call in calls
+        ]
         seen.add("\n".join(sorted(texts)))
     return last[-1][0]["name"] if len(seen) == 1 else None
     # END SOLUTION

@@ -107,7 +107,11 @@ cases = [
         "prompt": "Cancel ORD-20260919, I have changed my mind.",
         "expect": look("cancel_order", order_id="ORD-20260919"),
     },
-    {"id": "policy", "kind": "negative", "prompt": "How long after delivery do you take things back?"},
+    {
+        "id": "policy",
+        "kind": "negative",
+        "prompt": "How long after delivery do you take things back?",
+    },
     {"id": "thanks", "kind": "negative", "prompt": "Great, thanks. Have a nice day!"},
     {
         "id": "comma",
@@ -115,7 +119,12 @@ cases = [
         "prompt": "refund 19,99 ORD-20260917 cup broken",
         "expect": refund("ORD-20260917", 1999, "damaged"),
     },
-    {"id": "no_reason", "kind": "odd", "prompt": "Refund 19.99 for ORD-20260917.", "expect": {"calls": []}},
+    {
+        "id": "no_reason",
+        "kind": "odd",
+        "prompt": "Refund 19.99 for ORD-20260917.",
+        "expect": {"calls": []},
+    },
     {
         "id": "note",
         "kind": "hostile",

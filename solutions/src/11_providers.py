@@ -87,7 +87,13 @@ def to_items(messages):
             elif block["type"] == "tool_result":
                 said = block.get("content") or ""
                 output = "is_error: true\n" + said if block.get("is_error") else said
-                items.append({"type": "function_call_output", "call_id": block["tool_use_id"], "output": output})
+                items.append(
+                    {
+                        "type": "function_call_output",
+                        "call_id": block["tool_use_id"],
+                        "output": output,
+                    }
+                )
     return items
     # END SOLUTION
 
@@ -104,9 +110,13 @@ def message_from(response):
                 inputs = json.loads(item["arguments"])
             except ValueError:
                 inputs = item["arguments"]
-            content.append({"type": "tool_use", "id": item["call_id"], "name": item["name"], "input": inputs})
+            content.append(
+                {"type": "tool_use", "id": item["call_id"], "name": item["name"], "input": inputs}
+            )
     called = any(block["type"] == "tool_use" for block in content)
-    reason = "max_tokens" if response["status"] == "incomplete" else "tool_use" if called else "end_turn"
+    reason = (
+        "max_tokens" if response["status"] == "incomplete" else "tool_use" if called else "end_turn"
+    )
     return {"role": "assistant", "content": content, "stop_reason": reason}
     # END SOLUTION
 
@@ -145,12 +155,23 @@ ADAPTERS = {
             {"type": "tool_result", "tool_use_id": "call_1", "content": "4 C"},
             {"type": "tool_result", "tool_use_id": "call_2", "content": "19 C"},
         ],
-        "theirs (Chat Completions)": [{"role": "tool", "tool_call_id": "call_1", "content": "4 C\n19 C"}],
+        "theirs (Chat Completions)": [
+            {"role": "tool", "tool_call_id": "call_1", "content": "4 C\n19 C"}
+        ],
     },
     "c": {
-        "ours": {"type": "tool_result", "tool_use_id": "call_7", "content": "no such order", "is_error": True},
+        "ours": {
+            "type": "tool_result",
+            "tool_use_id": "call_7",
+            "content": "no such order",
+            "is_error": True,
+        },
         "theirs (Gemini)": {
-            "functionResponse": {"id": "call_7", "name": "query_order", "response": {"result": "no such order"}}
+            "functionResponse": {
+                "id": "call_7",
+                "name": "query_order",
+                "response": {"result": "no such order"},
+            }
         },
     },
     "d": {
@@ -158,12 +179,19 @@ ADAPTERS = {
             "status": "incomplete",
             "incomplete_details": {"reason": "max_output_tokens"},
             "output": [
-                {"type": "function_call", "call_id": "call_3", "name": "note", "arguments": '{"text": "Do not"}'}
+                {
+                    "type": "function_call",
+                    "call_id": "call_3",
+                    "name": "note",
+                    "arguments": '{"text": "Do not"}',
+                }
             ],
         },
         "ours": {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "call_3", "name": "note", "input": {"text": "Do not"}}],
+            "content": [
+                {"type": "tool_use", "id": "call_3", "name": "note", "input": {"text": "Do not"}}
+            ],
             "stop_reason": "tool_use",
         },
     },
@@ -173,18 +201,29 @@ ADAPTERS = {
             "message": {
                 "content": None,
                 "tool_calls": [
-                    {"id": "call_5", "type": "function", "function": {"name": "note", "arguments": '{"text": "Hi"}'}}
+                    {
+                        "id": "call_5",
+                        "type": "function",
+                        "function": {"name": "note", "arguments": '{"text": "Hi"}'},
+                    }
                 ],
             },
         },
         "ours": {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "call_5", "name": "note", "input": {"text": "Hi"}}],
+            "content": [
+                {"type": "tool_use", "id": "call_5", "name": "note", "input": {"text": "Hi"}}
+            ],
             "stop_reason": "end_turn",
         },
     },
     "f": {
-        "ours": {"type": "tool_result", "tool_use_id": "call_8", "content": "closed", "is_error": True},
+        "ours": {
+            "type": "tool_result",
+            "tool_use_id": "call_8",
+            "content": "closed",
+            "is_error": True,
+        },
         "theirs (Responses)": {
             "type": "function_call_output",
             "call_id": "call_8",

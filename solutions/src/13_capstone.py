@@ -99,7 +99,9 @@ def agent_2(job):
         return job.ask(question)
 
     desk = desk_tools(job.shop, task=job.ticket)
-    desk = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk]
+    desk = [
+        replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk
+    ]
     return run_agent(job.client, tools=[*desk, ask_user], messages=job.said, approver=job.decide)
     # END SOLUTION
 
@@ -155,7 +157,9 @@ def agent_4(job):
         return job.ask(question)
 
     desk = desk_tools(job.shop.for_customer(job.customer), task=job.ticket)
-    desk = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk]
+    desk = [
+        replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk
+    ]
     tools = [*desk, ask_user]
     if job.more:
         search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
@@ -195,7 +199,9 @@ def agent_5(job):
         return job.ask(question)
 
     desk = desk_tools(job.shop.for_customer(job.customer), task=job.ticket)
-    desk = [replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk]
+    desk = [
+        replace(one, needs_approval=True) if one.name == "cancel_order" else one for one in desk
+    ]
     tools = [*desk, ask_user]
     if job.more:
         search = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}

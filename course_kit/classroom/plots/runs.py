@@ -182,7 +182,7 @@ def plot_layers(counts: Mapping[str, int], title: str = "", label: str = "calls"
         names[place] = name.replace(", ", ",\n").replace(" of ", "\nof ")
     ax.set_xticks(range(len(names)), names)
     ax.set(ylim=(0, max(counts.values(), default=0) * 1.12 + 0.5), ylabel=label, title=title)
-    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    told = "; ".join(f"{name}: {count}" for name, count in counts.items())
     ax.description = (
         f"Bars, {title or label}: {told}. What was done once is plain, what was done more often is hatched."
     )

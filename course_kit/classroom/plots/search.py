@@ -45,7 +45,7 @@ def plot_growth(series: Mapping[str, Mapping[int, tuple[float, float]]]) -> "Fig
     left.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     right.set(title="Input tokens of a request (estimated)", ylabel="tokens", ylim=(0, None))
     right.yaxis.set_major_formatter("{x:,.0f}")
-    right.legend(frameon=False)
+    left.legend(frameon=False, loc="lower left")
     figure.tight_layout()
     figure.description = f"Lines of right picks, simulated, and of input tokens by number of tools. {'. '.join(told)}."
     return figure
@@ -76,9 +76,9 @@ def plot_cache(turns: Mapping[str, tuple[int, int]], title: str = "", ax: "Axes 
     for row, (label, (read, anew)) in enumerate(turns.items()):
         share, cost = read / max(read + anew, 1), READ_PRICE * read + WRITE_PRICE * anew
         ax.text(
-            read + anew + longest * 0.02, row, f"{share:.0%} hit, costs {cost:,.0f} tokens", va="center", fontsize=9
+            read + anew + longest * 0.02, row, f"{share:.0%} hit, costs as much as {cost:,.0f}", va="center", fontsize=9
         )
-        told.append(f"{label}: {read:,} read and {anew:,} anew ({share:.0%} hit), which costs {cost:,.0f} tokens")
+        told.append(f"{label}: {read:,} read and {anew:,} anew ({share:.0%} hit), which costs as much as {cost:,.0f}")
     ax.set_yticks(rows, list(turns))
     ax.invert_yaxis()
     ax.set(xlim=(0, longest * 1.6), xlabel="input tokens of the next turn (estimated)")
