@@ -3,6 +3,7 @@
 Thin, like `cli.py`, which adds these commands to `course`: each says what it does and leaves the work to its module.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -62,7 +63,8 @@ def grade(
     """
     from course_kit.classroom.marking import grading, pages, running
 
-    out = out or folder.absolute().parent / f"{folder.absolute().name}-marks"
+    folder = Path(os.path.abspath(folder))
+    out = out or folder.with_name(f"{folder.name}-marks")
     limits = running.Limits(seconds=seconds, memory_mb=memory)
     chosen = tuple(lesson.zfill(2) for lesson in lessons)
     try:

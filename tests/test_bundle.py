@@ -225,6 +225,23 @@ def test_an_older_bundle_is_made_anew(downloads, tmp_path):
     assert "old-1.0-py3-none-any.whl" not in json.loads((tmp_path / "b" / "bundle.json").read_text())["files"]
 
 
+def test_a_bundle_that_was_stopped_is_made_again_and_does_not_install(downloads, monkeypatch, tmp_path):
+    with monkeypatch.context() as patched:
+        patched.setattr(making, "_download", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            make_bundle(tmp_path / "b", say=lambda line: None)
+    shutil.copy(INSTALLER, tmp_path / "b")
+    assert "This copy of the bundle is damaged (it was not finished)" in install(tmp_path / "b").stderr
+    make_bundle(tmp_path / "b", say=lambda line: None)
+    assert "it was not finished" not in (tmp_path / "b" / "bundle.json").read_text(encoding="utf-8")
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(downloads, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"file.b cannot be written \(.+\): name another folder\.$"):
+        make_bundle(tmp_path / "file" / "b", say=lambda line: None)
+
+
 def test_an_installed_course_makes_no_bundle(monkeypatch, tmp_path):
     monkeypatch.setattr(making, "clone", lambda: None)
     with pytest.raises(SetupError, match="in a clone of the course"):

@@ -27,7 +27,7 @@ from course_kit.classroom.marking.isolation import isolation, limits_alone  # no
 from course_kit.classroom.marking.pages import as_text, time_told, write_files  # noqa: E402
 from course_kit.classroom.marking.running import Limits  # noqa: E402
 from course_kit.cli import main  # noqa: E402
-from course_kit.errors import CourseKitError  # noqa: E402
+from course_kit.errors import CourseKitError, SetupError  # noqa: E402
 
 WALLS = limits_alone("this test does without")
 
@@ -321,3 +321,34 @@ def test_an_empty_folder_and_marks_among_submissions_are_refused(tmp_path):
     hand_in(tmp_path, "Ada", answers())
     with pytest.raises(CourseKitError, match="marks would be written among the submissions"):
         grade(tmp_path, tmp_path / "marks", say=quiet)
+
+
+def test_a_lesson_without_exercises_is_refused_before_anything_is_written(tmp_path):
+    hand_in(tmp_path / "in", "Ada", answers())
+    result = CliRunner().invoke(main, ["grade", str(tmp_path / "in"), "--lesson", "77"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("There are no exercises of a lesson 77: choose from 00, 01, 02, ")
+    assert not (tmp_path / "in-marks").exists()
+
+
+def test_a_place_that_cannot_be_written_is_told_before_the_marking(tmp_path):
+    hand_in(tmp_path / "in", "Ada", answers())
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    said = []
+    with pytest.raises(SetupError, match=r"^The marks cannot be written to .+: name another folder with --out"):
+        grade(tmp_path / "in", tmp_path / "file" / "marks", say=said.append)
+    assert said == []
+
+
+def test_a_sheet_that_is_open_elsewhere_is_one_sentence_and_the_marks_are_kept(tmp_path):
+    hand_in(tmp_path / "in", "Ada", notebook(IMPORT))
+    (tmp_path / "in-marks" / "marks.csv").mkdir(parents=True)  # as good as locked
+    for _ in range(2):
+        result = CliRunner().invoke(main, ["grade", str(tmp_path / "in" / ".." / "in"), "--seed", "4"])
+        assert result.exit_code == 1
+        wanted = f"{tmp_path / 'in-marks' / 'marks.csv'} could not be written ("
+        assert result.stderr.startswith(wanted), result.stderr
+        assert result.stderr.endswith(
+            "): close it where it is open, then run the same command again. What was marked is kept.\n"
+        )
+    assert len((tmp_path / "in-marks" / "results.jsonl").read_text(encoding="utf-8").splitlines()) == 1

@@ -235,6 +235,9 @@ def test_a_folder_as_a_learning_platform_packs_it(tmp_path):
     put(tmp_path / "Cy" / "05.ipynb", "[]")
     put(tmp_path / "Cy" / "06 mine.ipynb", notebook("6"))
     put(tmp_path / "Dee.zip", "")
+    put(tmp_path / "Eli_7_assignsubmission_file_" / "mine" / "work.ZIP", "")
+    put(tmp_path / "Fay" / "answers.docx", "")
+    put(tmp_path / "Fay" / "notes.txt", "")
     put(tmp_path / ".DS_Store", "")
     put(tmp_path / "readme.txt", "")
     found = {
@@ -253,6 +256,8 @@ def test_a_folder_as_a_learning_platform_packs_it(tmp_path):
             ],
         ),
         "Dee": ({}, ["Dee.zip is an archive: unpack it, then mark again."]),
+        "Eli": ({}, ["mine/work.ZIP is an archive: unpack it, then mark again."]),
+        "Fay": ({}, ["There is no notebook in this submission, only answers.docx, notes.txt."]),
     }
 
 

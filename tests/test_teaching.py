@@ -325,8 +325,9 @@ def test_the_page_of_slides_needs_no_network(notebooks):
     assert "@import" not in page and "url(http" not in page
     source = "\n".join(cell.source for cell in notebooks["05"].cells)
     assert [one for one in seen.links if one.startswith("http") and one not in source] == []
-    wanted = sum(kind in ("slide", "subslide") for kind in kinds(notebooks["05"]))
-    assert len(seen.labels) == wanted and all(seen.labels)
+    begun = sum(kind in ("slide", "subslide") for kind in kinds(notebooks["05"]))
+    wanted = len(seen.labels)
+    assert wanted > begun and all(seen.labels)  # the large results have slides of their own
     assert seen.labels[0] == f"Slide 1 of {wanted}: 05 · Parallel calls and id pairing"
     assert seen.pictures and all(seen.pictures)
     assert page.count('<details class="notes">') == len(plans.plan("05").sections)
@@ -362,6 +363,75 @@ def test_a_clicker_shows_what_is_hidden_before_it_goes_on(tmp_path):
             page.keyboard.press("PageDown")
         playwright.expect(last.locator(".number")).to_be_in_viewport()  # a long slide is scrolled to its end
         assert page.evaluate("[...document.querySelectorAll('.slide')].every(one => one.scrollWidth <= innerWidth)")
+        browser.close()
+
+
+def with_result(made, text: str):
+    """These slides, whose last cell printed this text."""
+    made.cells[-1]["outputs"] = [nbformat.v4.new_output("stream", text=text)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("guess", "lines", "pages"),
+    [("", 4, 1), ("", 20, 2), ("**Guess:** how many?", 20, 2)],
+    ids=["fits", "its own slide", "hidden code, then its result"],
+)
+def test_a_result_that_does_not_fit_has_its_own_slide(guess, lines, pages):
+    text = "".join(f"line {number}\n" for number in range(lines))
+    made = with_result(section(guess or "Run it.", "$" + "x = 1\n" * 14), text)
+    whole = slides.slides_page(made)
+    shown = re.findall(r'(?s)<section class="slide".*?</section>', whole)
+    assert len(shown) == pages
+    assert "line 0" in shown[-1] and all("line 0" not in one for one in shown[:-1])
+    assert ('<details class="fragment">' in shown[0]) == bool(guess)
+    assert all(one.count("<div") == one.count("</div>") for one in shown)
+
+
+def test_what_follows_a_result_of_its_own_is_open():
+    made = section("**Guess:** how many?", "$" + "x = 1\n" * 14, "$y = 2")
+    made.cells[-2]["outputs"] = [nbformat.v4.new_output("stream", text="line\n" * 20)]
+    assert kinds(made)[-1] == "fragment"
+    shown = re.findall(r'(?s)<section class="slide".*?</section>', slides.slides_page(made))
+    assert [one.count('<details class="fragment">') for one in shown] == [1, 0]
+    assert '<span class="n">y</span>' in shown[1]
+
+
+HEIGHTS = """() => {
+  document.querySelectorAll('details.fragment').forEach(one => { one.open = true; });
+  return [...document.querySelectorAll('.slide')].map(slide => {
+    return {
+      height: slide.getBoundingClientRect().height,
+      size: Number(slide.firstElementChild.style.zoom),
+      label: slide.ariaLabel,
+    };
+  });
+}"""
+
+
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium or Chrome on this machine")
+def test_no_slide_is_cut_off(notebooks, tmp_path):
+    """The two lessons with the tallest slides; everything open, on a projector of 1280 by 720."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        for number in ("01", "11"):
+            file = tmp_path / f"{number}.html"
+            file.write_text(slides.slides_page(notebooks[number]), encoding="utf-8")
+            page.goto(file.as_uri())
+            seen = page.evaluate(HEIGHTS)
+            assert [one["label"] for one in seen if one["height"] > 720] == []
+            assert min(one["size"] for one in seen) >= 0.75
+            assert sum(one["size"] > 1 for one in seen) > len(seen) / 2  # what is short is shown large
+            page.emulate_media(media="print")
+            sizes = "[...document.querySelectorAll('.sized')].map(one => getComputedStyle(one).zoom)"
+            assert set(page.evaluate(sizes)) == {"1"}
+            page.emulate_media(media="screen")
+        page.set_viewport_size({"width": 1024, "height": 600})  # another projector: fitted again
+        page.wait_for_function("innerHeight === 600 && document.querySelector('.slide').offsetHeight === 600")
+        tall = [one["label"] for one in page.evaluate(HEIGHTS) if one["height"] > 600]
+        assert len(tall) < 0.2 * len(seen), tall
         browser.close()
 
 

@@ -92,9 +92,14 @@ def make_bundle(
     if folder.exists() and any(folder.iterdir()) and not (folder / "bundle.json").is_file():
         raise SetupError(f"{folder} holds other files: name an empty folder or a new one.")
     targets = [(one, version) for one in systems or [this_system()] for version in pythons or [_this_python()]]
+    made_for = [f"{system}, Python {version}" for system, version in targets]
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    wheels.mkdir(parents=True)
+    try:
+        wheels.mkdir(parents=True)
+        _tell(folder, made_for, {"it was not finished": "no digest"})  # stopped, the folder is known as ours
+    except OSError as problem:
+        raise SetupError(f"{folder} cannot be written ({problem.strerror}): name another folder.") from None
     say("Building the course's own wheel.")
     _run(["uv", "build", "--quiet", "--wheel", "--out-dir", str(wheels), str(root)], "the course's wheel")
     (wheels / ".gitignore").unlink(missing_ok=True)
@@ -106,14 +111,17 @@ def make_bundle(
         shutil.rmtree(folder / part, ignore_errors=True)
         shutil.copytree(root / part, folder / part, ignore=shutil.ignore_patterns("src", ".*", "__pycache__"))
     shutil.copy(Path(__file__).with_name("install.py"), folder / "install.py")
-    made_for = [f"{system}, Python {version}" for system, version in targets]
     (folder / "READ_ME.txt").write_text(LETTER.format(made_for="; ".join(made_for)), encoding="utf-8")
     files = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(wheels.iterdir())}
-    told = {"install": "course-kit[lab]", "made_for": made_for, "files": files}
-    (folder / "bundle.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+    _tell(folder, made_for, files)
     megabytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     say(f"The bundle is in {folder}: {len(files)} wheels, {megabytes:.0f} MB. Learners run `python install.py` there.")
     return folder
+
+
+def _tell(folder: Path, made_for: list[str], files: dict[str, str]) -> None:
+    told = {"install": "course-kit[lab]", "made_for": made_for, "files": files}
+    (folder / "bundle.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
 def _download(root: Path, wheels: Path, scratch: Path, system: str, version: str) -> None:

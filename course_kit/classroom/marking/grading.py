@@ -103,11 +103,23 @@ def grade(
 ) -> Grades:
     """Mark all submissions in `folder`; verdicts are kept in `out/results.jsonl` as they come."""
     began = time.monotonic()
+    known_lessons = sorted({lesson_of(id) for id in exercise_ids()})
+    for lesson in lessons:
+        if lesson not in known_lessons:
+            raise CourseKitError(
+                f"There are no exercises of a lesson {lesson}: choose from {', '.join(known_lessons)}."
+            )
     submissions = read_submissions(folder)
     if out.resolve().is_relative_to(folder.resolve()):
         raise CourseKitError("The marks would be written among the submissions: name another folder with --out.")
-    out.mkdir(parents=True, exist_ok=True)
     kept = out / "results.jsonl"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        kept.open("ab").close()  # before an hour of marking
+    except OSError as problem:
+        raise SetupError(
+            f"The marks cannot be written to {out} ({problem.strerror or problem}): name another folder with --out."
+        ) from None
     seed = _seed(kept) if seed is None else seed
     used = walls or isolation()
     say(f"Seed {seed}: `--seed {seed}` gives the same marks again.")
@@ -238,7 +250,7 @@ def _sources(lesson: str) -> list[Path]:
 def _seed(kept: Path) -> int:
     """The seed of the results that are there, or a new one that nobody has seen."""
     try:
-        return int(json.loads(kept.read_text(encoding="utf-8").splitlines()[-1])["seed"])
+        return int(json.loads(kept.read_text(encoding="utf-8").rstrip("\n").split("\n")[-1])["seed"])
     except (OSError, ValueError, IndexError, KeyError, TypeError):
         return secrets.randbelow(10**6)
 
@@ -247,7 +259,7 @@ def _read(kept: Path) -> Iterator[Marked]:
     """What is kept; a last line that was cut is left out."""
     if not kept.exists():
         return
-    for line in kept.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in kept.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             row = json.loads(line)
             yield Marked(row["key"], {id: Verdict(*parts) for id, parts in row["verdicts"].items()}, row["seconds"])

@@ -66,7 +66,7 @@ def isolation() -> Isolation:
             argv, env=environment(INSIDE), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
         )
     if tried.returncode or tried.stdout.strip() != "[]":
-        said = (tried.stderr.strip().splitlines() or ["it did not start"])[0]
+        said = (tried.stderr.strip().splitlines() or ["it did not start"])[-1]
         return limits_alone(f"this system does not allow them ({said[:120]})")
     return walls
 

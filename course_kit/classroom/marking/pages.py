@@ -14,6 +14,7 @@ from course_kit.classroom.marking.judge_process import BY_HAND
 from course_kit.classroom.progress import lesson_of
 from course_kit.classroom.shown import to_html
 from course_kit.classroom.visible import columns, padded
+from course_kit.errors import SetupError
 
 __all__ = ["as_html", "as_text", "time_told", "write_files"]
 
@@ -80,6 +81,18 @@ def time_told(grades: Grades) -> str:
 def write_files(grades: Grades, out: Path) -> list[Path]:
     """Write `marks.csv` and `marks.html` into `out`; their paths."""
     sheet, page = out / "marks.csv", out / "marks.html"
+    try:
+        _write_sheet(grades, sheet)
+        page.write_text(as_html(grades), encoding="utf-8", newline="\n")
+    except OSError as problem:  # a spreadsheet on Windows locks what it shows
+        raise SetupError(
+            f"{problem.filename or out} could not be written ({problem.strerror or problem}): close it where it is "
+            "open, then run the same command again. What was marked is kept."
+        ) from None
+    return [sheet, page]
+
+
+def _write_sheet(grades: Grades, sheet: Path) -> None:
     with sheet.open("w", encoding="utf-8-sig", newline="") as file:  # with the mark that Excel knows UTF-8 by
         writer = csv.writer(file)
         writer.writerow(["learner", "passed", "of", *grades.exercises, "remarks"])
@@ -89,8 +102,6 @@ def write_files(grades: Grades, out: Path) -> list[Path]:
             remarks = " ".join([*row.problems, *held])
             cells = [row.learner, row.passed, len(grades.exercises), *statuses, remarks]
             writer.writerow([_cell(value) for value in cells])
-    page.write_text(as_html(grades), encoding="utf-8", newline="\n")
-    return [sheet, page]
 
 
 def _cell(value: object) -> object:

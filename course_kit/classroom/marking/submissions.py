@@ -24,6 +24,7 @@ __all__ = ["Notebook", "Submission", "answers_as_data", "course_cells", "express
 
 LARGEST = 20 << 20  # bytes of a notebook
 PLATFORM = re.compile(r"_\d+_assignsubmission_\w*?_?(?:file|onlinetext)_?$|_assignsubmission_file_?$|_\d{3,}$")
+ARCHIVES = (".zip", ".gz", ".7z", ".rar", ".tar")
 SKIPPED = {".ipynb_checkpoints", "__MACOSX"}
 
 
@@ -67,16 +68,18 @@ def read_submissions(folder: Path) -> list[Submission]:
             submission = _submission(found, learner_of(path.stem), None)
             submission.files.append(path)
             _add(submission, path)
-        elif path.suffix.lower() in (".zip", ".gz", ".7z", ".rar", ".tar"):
+        elif path.suffix.lower() in ARCHIVES:
             submission = _submission(found, learner_of(path.stem), None)
-            submission.problems.append(f"{one_line(path.name)} is an archive: unpack it, then mark again.")
+            submission.problems.append(_archive(path.name))
     if not found:
         raise CourseKitError(
             f"{folder} holds no submissions: each learner is a folder with notebooks in it, or one notebook."
         )
     for submission in found.values():
         if not submission.notebooks and not submission.problems:
-            submission.problems.append("There is no notebook in this submission.")
+            names = ", ".join(one_line(path.name, 40) for path in submission.files[:3])
+            only = f", only {names}{' and more' * (len(submission.files) > 3)}" if names else ""
+            submission.problems.append(f"There is no notebook in this submission{only}.")
     return sorted(found.values(), key=lambda one: one.learner.casefold())
 
 
@@ -153,6 +156,12 @@ def _read_folder(submission: Submission, folder: Path) -> None:
             submission.files.append(path)
             if path.suffix.lower() == ".ipynb":
                 _add(submission, path)
+            elif path.suffix.lower() in ARCHIVES:
+                submission.problems.append(_archive(inside.as_posix()))
+
+
+def _archive(name: str) -> str:
+    return f"{one_line(name)} is an archive: unpack it, then mark again."
 
 
 def _add(submission: Submission, path: Path) -> None:
