@@ -142,6 +142,8 @@ class RoomReport:
         if not total and not self.unread:
             return "There is no diagnosis here yet: learners write one with `course doctor --json`."
         said = f"{total - len(broken)} of {total} machines are ready."
+        if self.unread:
+            said += f" {len(self.unread)} file{'s' if len(self.unread) > 1 else ''} could not be read."
         common = Counter(
             cure for machine in broken for cure in dict.fromkeys(cure for _, cure in machine.wrong)
         ).most_common(1)
@@ -180,7 +182,7 @@ def _read(file: Path) -> Machine | str:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         told = json.loads(text)
     except (OSError, ValueError, RecursionError):
-        return "cannot be read: ask for it again"
+        return "cannot be read: ask for the file that `course doctor --json` writes"
     if not check_tool_input(SHAPE, told).ok or (name := clean_nickname(told["nickname"])) is None:
         return "not a diagnosis from `course doctor --json`: ask for it again"
     wrong = tuple(

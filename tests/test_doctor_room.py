@@ -100,10 +100,11 @@ def test_the_report_of_a_room(tmp_path):
             '         → Run `pip install "course-kit[lab]"`',
             "         disk space: only 12 MB are free",
             "         → Free at least 300 MB there",
-            "UNREAD letter.json               cannot be read: ask for it again",
+            "UNREAD letter.json               cannot be read: ask for the file that `course doctor --json` writes",
             "ok     heron                     Linux x86_64, Python 3.12.1",
             "",
-            '1 of 3 machines are ready. The most common fix, for 2 machines: Run `pip install "course-kit[lab]"`.',
+            "1 of 3 machines are ready. 1 file could not be read. The most common fix, for 2 machines: "
+            'Run `pip install "course-kit[lab]"`.',
         ]
     )
 

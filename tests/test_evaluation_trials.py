@@ -560,3 +560,14 @@ def test_what_is_no_list_of_cases_is_said(cases, said):
     with pytest.raises(TypeError) as caught:
         quiet(cases)
     assert str(caught.value) == said
+
+
+def test_an_agent_that_asks_for_something_unknown_is_refused_before_the_trials():
+    connected = []
+
+    def agent(prompt, klient):
+        return "ok"
+
+    with pytest.raises(TypeError, match="An agent may take prompt, .+ it is not known what `klient` should be"):
+        quiet(connect=connected.append, agent=agent)
+    assert connected == []

@@ -20,7 +20,7 @@ ITEMS = {
     **{"00": 3, "01": 8, "02": 9, "03": 9, "04": 9, "05": 8, "06": 7},
     **{"07": 8, "08": 7, "09": 5, "10": 7, "11": 4, "12": 6, "13": 3},
 }
-LONGEST_CELL = 31
+LONGEST_CELL = 32  # a whole tool definition
 INTRODUCED = 0.8
 
 MACHINE = re.compile(
@@ -300,7 +300,11 @@ ALT = {"output_type": "display_data", "data": {"image/png": "AAAA"}, "metadata":
         (title_names_the_lesson, [markdown("# 07 · Name")], [markdown("# 7 · Name")]),
         (setup_comes_first_and_prints_nothing, [code(tags=["setup"])], [code()]),
         (setup_comes_first_and_prints_nothing, [code(tags=["setup"])], [code(tags=["setup"], outputs=[stream("hi")])]),
-        (cells_are_short, [code("x\n" * 26, tags=["mirrors:a.b"]), code("x\n" * 25)], [code("x\n" * 26)]),
+        (
+            cells_are_short,
+            [code("x\n" * (LONGEST_CELL + 1), tags=["mirrors:a.b"]), code("x\n" * LONGEST_CELL)],
+            [code("x\n" * (LONGEST_CELL + 1))],
+        ),
         (code_is_introduced_by_text, [markdown(), code(), markdown(), code()], [markdown(), code(), code(), code()]),
         (sections_close_the_lesson, [markdown("## Recap\nWords.")], [markdown("Recap")]),
     ],

@@ -12,6 +12,7 @@ import pytest
 
 from course_kit.contract.messages import content_blocks, text, text_of, tool_result, tool_use, tool_use_blocks, user
 from course_kit.contract.protocol import check_request
+from course_kit.errors import SetupError
 from course_kit.harness.agent import resume_agent, resume_agent_async, run_agent, run_agent_async
 from course_kit.harness.approval import decide_later
 from course_kit.harness.decisions import allow, deny, edit
@@ -375,3 +376,10 @@ def test_killed_again_and_again(tmp_path, seed):
         assert_sound(run)
     else:
         assert_done_once(tmp_path, run)
+
+
+def test_a_store_that_is_not_there_is_said_and_not_made(tmp_path):
+    """A typing error in the path must not make an empty store and then say that the run is unknown."""
+    with pytest.raises(SetupError, match=r"There is no store of runs at .+typo\.db: give the path"):
+        resume_agent(lambda request: None, tmp_path / "typo.db", "run_1")
+    assert not (tmp_path / "typo.db").exists()

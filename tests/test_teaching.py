@@ -146,7 +146,7 @@ def test_a_broken_plan_file_is_one_sentence(monkeypatch, tmp_path):
 def test_the_plan_as_text_has_the_clock_and_every_section():
     made = plans.plan("05")
     text = sheets.plan_text(made)
-    assert text.splitlines()[0] == "05 · Parallel calls and id pairing: 100 minutes"
+    assert text.splitlines()[0].startswith("05 · Parallel calls and id pairing: 100 minutes; the exercises take ")
     assert "\n0:05  One reply, several calls (7 min)\n" in text
     assert "\n0:12  Hangzhou gets Shanghai's weather (11 min)\n" in text
     assert all(f"  {one.heading} ({one.minutes} min)" in text for one in made.sections)

@@ -20,7 +20,7 @@ from course_kit.contract.messages import Message, user
 from .cases import Case
 from .observing import Observed, observe, observe_exchanges
 
-__all__ = ["AgentError", "loop_agent", "play", "program"]
+__all__ = ["AgentError", "loop_agent", "play", "program", "wanted_by"]
 
 GIVEN = ("prompt", "messages", "client", "provider", "tools", "state", "seed", "case")
 
@@ -77,7 +77,7 @@ def play(case: Case, agent: Callable[..., Any], *, client: Any, tools: Any, stat
     `client` is a client, or a provider (anything with `requests` and `client()`), which must be new for this trial.
     """
     provider = client if hasattr(client, "requests") else None
-    wanted = _wanted(agent)
+    wanted = wanted_by(agent)
     if provider is not None:
         client = provider.client() if "client" in wanted else None  # it takes the SDK, and a program needs no client
     given = {"client": client, "provider": provider, "tools": tools, "state": state, "seed": seed, "case": case}
@@ -113,7 +113,8 @@ def _seen(outcomes: list[Any], provider: Any, tools: Any, before: int) -> Observ
     return observe(runs, tools=tools or (), skip=before)
 
 
-def _wanted(agent: Callable[..., Any]) -> list[str]:
+def wanted_by(agent: Callable[..., Any]) -> list[str]:
+    """What an agent's parameters ask for: `def agent(prompt, client)` → `["prompt", "client"]`."""
     parameters = inspect.signature(agent).parameters.values()
     names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     known = [name for name in names if name in GIVEN]

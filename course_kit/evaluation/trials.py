@@ -24,7 +24,7 @@ from typing import Any
 from course_kit.errors import CourseKitError
 from course_kit.harness.tools import toolbox
 
-from .agents import AgentError, loop_agent, play
+from .agents import AgentError, loop_agent, play, wanted_by
 from .cases import Case, CaseError
 from .judging import Problem, judge
 from .observing import Observed
@@ -92,6 +92,8 @@ def run_trials(
     cases = checked(cases, trials, workers)
     if hasattr(connect, "requests"):
         raise TypeError("One provider cannot tell trials apart: give a function, `lambda seed: MockProvider(...)`.")
+    if agent is not None:
+        wanted_by(agent)  # what it asks for is refused here, once, and not by every trial
     plan = Evaluation(connect, world, agent, label, seed)
     planned, futures = len(cases) * trials, []
     with (

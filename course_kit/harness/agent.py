@@ -11,6 +11,7 @@ from typing import Any
 
 from course_kit.contract.messages import Block, Message, content_blocks, user
 from course_kit.contract.models import DEFAULT_MODEL
+from course_kit.errors import SetupError
 
 from .approval import NOBODY, Approver, verdict, verdict_async
 from .decisions import wait
@@ -249,6 +250,8 @@ def take_up(
     store: Store, run_id: str, approver: Approver | None, on_event: Listener | None
 ) -> tuple[Loop, Approver | None]:
     """The loop of a stored run as it stood, and an approver that knows the decisions taken meanwhile."""
+    if not isinstance(store, RunStore) and not os.path.exists(os.path.expanduser(store)):
+        raise SetupError(f"There is no store of runs at {store}: give the path that the run was stored at.")
     store = opened(store)
     stored = store.load(run_id)
     loop = Loop(stored.request, **stored.settings, run_id=run_id)

@@ -149,6 +149,7 @@ def _announcement(hub: Hub, host: str, port: int, most_learners: int, megabytes:
         said.append("Only this machine can reach it. `--host 0.0.0.0` opens it to everybody in this network.")
     else:
         said.append(f"It is OPEN to this network on port {port}, and traffic to it is not encrypted.")
+        said.append(f"Learners go to http://ADDRESS:{port}, where ADDRESS is this machine's address in the network.")
     said += [
         f"Learners sign in with a nickname of small letters and digits, and the room's password: {hub.password}",
         "Folders are separate, users are not: all servers run under your account, and one learner's code can read "

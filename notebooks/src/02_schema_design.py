@@ -1070,12 +1070,8 @@ def cached(client, definitions):
         model=DEFAULT_MODEL, max_tokens=100, tools=marked, messages=[message]
     )
     usage = reply.usage
-    print(
-        "read from the cache:",
-        usage.cache_read_input_tokens,
-        "| written to it:",
-        usage.cache_creation_input_tokens,
-    )
+    read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    print("read from the cache:", read, "| written to it:", written)
 
 
 six = [one.definition() for one in desk_tools(shop)]

@@ -119,11 +119,8 @@ check_tool_input(tight, wish).problems
 # %%
 shop.reset()  # so that this cell can be run again
 receipt = shop.refund_order(**wish)
-print(
-    receipt["amount_cents"],
-    "cents paid back on an order of",
-    shop.query_order(wish["order_id"])["customer"],
-)
+customer = shop.query_order(wish["order_id"])["customer"]
+print(receipt["amount_cents"], "cents paid back on an order of", customer)
 
 # %% [markdown]
 # Nora's money went to somebody else. The number was made up, and it happens to be a real order.
@@ -379,13 +376,9 @@ example = run.outcomes[1]
 print(example.request)
 print("without grammar:", example.without_grammar.raw)
 print("tool named:     ", example.tool_named.call["input"])
+fields = definition("refund_order")["input_schema"]["properties"]
 for field in ("order_id", "note"):
-    print(
-        "definition,",
-        field,
-        "|",
-        definition("refund_order")["input_schema"]["properties"][field]["description"],
-    )
+    print("definition,", field, "|", fields[field]["description"])
 
 # %% [markdown]
 # The examples in the definition were copied.
@@ -1159,9 +1152,8 @@ for name in ("strict", "strict, with ask_user"):
     for text in REQUESTS[:3]:
         said = [{"role": "user", "content": text}]
         request = {"tools": SETTINGS[name], "messages": said, "thinking": {"type": "disabled"}}
-        last = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request).content[
-            -1
-        ]
+        reply = live_client.messages.create(model=DEFAULT_MODEL, max_tokens=300, **request)
+        last = reply.content[-1]
         print(f"{name:22}", last.input if last.type == "tool_use" else last.text)
 
 # %% [markdown]

@@ -301,9 +301,8 @@ for waiting in questions.pending(run.run_id):
 
 run = resume_agent(tidy, questions, run.run_id, tools=tools)
 print(list(files))
-for block in run.messages[2][
-    "content"
-]:  # 0 is the user's message, 1 the model's calls, 2 their results
+# 0 is the user's message, 1 the model's calls, 2 their results
+for block in run.messages[2]["content"]:
     print(block.get("is_error", False), "|", block["content"])
 
 # %% [markdown]

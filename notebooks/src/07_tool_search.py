@@ -567,12 +567,8 @@ improved = [
     {**one, "description": bounded} if one["name"] == "deploy_list_backups" else one
     for one in tools
 ]
-print(
-    "searched, before:",
-    ending(story, ask(story, tools)),
-    "| after:",
-    ending(story, ask(story, improved)),
-)
+before, after = (ending(story, ask(story, given)) for given in (tools, improved))
+print("searched, before:", before, "| after:", after)
 print("all in the prompt, after:", picks(BACKUP, improved))
 
 # %% [markdown]

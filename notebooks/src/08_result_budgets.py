@@ -653,14 +653,8 @@ from course_kit.classroom.token_meter import token_meter, twenty_questions
 tasks, logs, orders = twenty_questions()
 for question, fact in tasks[:4]:
     print(f"{fact:12} {question}")
-print(
-    len(tasks),
-    "questions;",
-    len(logs["mail"]),
-    "characters in a log,",
-    len(json.dumps(orders["June"])),
-    "in a list",
-)
+in_a_log, in_a_list = len(logs["mail"]), len(json.dumps(orders["June"]))
+print(len(tasks), "questions;", in_a_log, "characters in a log,", in_a_list, "in a list")
 
 # %% [markdown]
 # Five strategies, each a function of a value and a budget. The fourth is plain `encode_result`: head and tail for text,

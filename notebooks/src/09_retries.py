@@ -147,15 +147,8 @@ shop.reset()
 stubborn = MockProvider(lambda request: call("refund_cup")).client()
 run = run_agent(stubborn, tools=[refund_cup], messages="A cup came chipped. Refund 3.50, please.")
 counts["transport, tool, model"] = len(shop.ledger(ORDER))
-order = shop.query_order(ORDER)
-print(
-    run.stopped,
-    "| refunds:",
-    len(shop.ledger(ORDER)),
-    "| paid back:",
-    order["refunded_cents"],
-    "cents",
-)
+paid_back = shop.query_order(ORDER)["refunded_cents"]
+print(run.stopped, "| refunds:", len(shop.ledger(ORDER)), "| paid back:", paid_back, "cents")
 
 # %%
 from course_kit.classroom.plots import plot_layers
@@ -447,13 +440,8 @@ def refund_safely() -> str:
     return receipt["refund_id"]
 
 
-print(
-    repeated(refund_safely, first_wait=0.01)(),
-    "| attempts:",
-    len(reached),
-    "| refunds:",
-    len(shop.ledger(ORDER)),
-)
+refund_id = repeated(refund_safely, first_wait=0.01)()
+print(refund_id, "| attempts:", len(reached), "| refunds:", len(shop.ledger(ORDER)))
 
 # %% [markdown]
 # ### Where the other side keeps no keys
@@ -780,11 +768,8 @@ for said in (
     # Without thinking 400 tokens are enough.
     request = {"tools": desk, "messages": turns, "thinking": {"type": "disabled"}}
     reply = live.messages.create(model=DEFAULT_MODEL, max_tokens=400, **request)
-    print(
-        [block.name if block.type == "tool_use" else block.type for block in reply.content],
-        "after:",
-        said,
-    )
+    next_step = [block.name if block.type == "tool_use" else block.type for block in reply.content]
+    print(next_step, "after:", said)
 
 # %% [markdown]
 # ## Practice

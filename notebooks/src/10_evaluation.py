@@ -515,9 +515,8 @@ for record in second:
     for made in record["calls"]:
         if made["tool"] == "refund_order":
             meant = "meant    " if "refund_order" in record["expected"] else "NOT meant"
-            refund_calls[
-                record["case"], meant, made["input"]["amount_cents"], made["code"] or "paid"
-            ] += 1
+            cents, end = made["input"]["amount_cents"], made["code"] or "paid"
+            refund_calls[record["case"], meant, cents, end] += 1
 for (case, meant, cents, end), times in refund_calls.items():
     print(f"{times} × {case:12} {meant} {cents:6} {end}")
 
@@ -605,12 +604,8 @@ for passed in (20, 19, 18):
 from course_kit import over_tasks
 
 THREE = [(4, 4), (4, 2), (4, 0)]
-print(
-    "each task:",
-    [round(pass_hat_k(n, c, 2), 4) for n, c in THREE],
-    " their mean:",
-    round(over_tasks(THREE, 2), 4),
-)
+each = [round(pass_hat_k(n, c, 2), 4) for n, c in THREE]
+print("each task:", each, " their mean:", round(over_tasks(THREE, 2), 4))
 print("pooled, 6 of 12:", round(pass_hat_k(12, 6, 2), 4))
 
 # %% [markdown]
@@ -722,11 +717,8 @@ print(compare(first, first))
 # different cases, a different formula applies. And a last figure, for what comes next:
 
 # %%
-print(
-    "to tell 0.85 from 0.90:",
-    tasks_to_tell_apart(0.85, 0.90),
-    "cases for each version (unpaired, found 4 times in 5)",
-)
+needed = tasks_to_tell_apart(0.85, 0.90)
+print(f"to tell 0.85 from 0.90: {needed} cases for each version (unpaired, found 4 times in 5)")
 print("a case that fails 1 time in 10 fails at least once in 2 trials:", f"{1 - 0.9**2:.0%}")
 
 # %% [markdown]

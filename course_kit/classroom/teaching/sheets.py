@@ -54,7 +54,9 @@ def page(title: str, body: str, style: str = "") -> str:
 def plan_text(plan: Plan) -> str:
     """The plan for a terminal: a line for each section with its clock, and below it what to say and ask."""
     lesson = plan.lesson
-    lines = [f"{lesson.number} · {lesson.title}: {lesson.minutes} minutes", *_wrapped(f"Aim: {plan.aim}", "  "), ""]
+    extra = sum(one.minutes for one in plan.exercises)
+    head = f"{lesson.number} · {lesson.title}: {lesson.minutes} minutes; the exercises take {extra} more"
+    lines = [head, *_wrapped(f"Aim: {plan.aim}", "  "), ""]
     lines += ["Before:", *(line for one in plan.prepare for line in _wrapped(f"- {one}", "  "))]
     for begin, section in zip(plan.begins(), plan.sections, strict=True):
         lines += ["", f"{clock(begin)}  {section.heading} ({section.minutes} min)"]
