@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from course_kit.contract.messages import Message, content_blocks, tool_use_blocks
+from course_kit.contract.messages import Message, content_blocks
 
 from .timing import Watch, start_watch
 from .trace import Event
@@ -81,16 +81,21 @@ def _with_ids_of_their_own(message: Message, before: list[Message]) -> Message:
 
     A second call with an id of the history would be refused, and nobody could tell their results apart.
     """
-    taken = {call.get("id") for earlier in before if isinstance(earlier, dict) for call in tool_use_blocks(earlier)}
     content = content_blocks(message)
-    for index, block in enumerate(content):
-        if block.get("type") == "tool_use":
-            id, number = block.get("id"), len(taken)
-            while id in taken or not isinstance(id, str) or not CALL_ID.fullmatch(id):
-                id, number = f"toolu_{number}", number + 1
-            taken.add(id)
-            content[index] = block if id == block.get("id") else {**block, "id": id}
-    return message if content == content_blocks(message) else {**message, "content": content}
+    calls = [(place, block) for place, block in enumerate(content) if block.get("type") == "tool_use"]
+    if not calls:
+        return message
+    turns = [earlier["content"] for earlier in before if isinstance(earlier["content"], list)]
+    taken = {block["id"] for turn in turns for block in turn if block["type"] == "tool_use"}
+    for place, block in calls:
+        id, number = block.get("id"), len(taken)
+        while id in taken or not isinstance(id, str) or not CALL_ID.fullmatch(id):
+            id, number = f"toolu_{number}", number + 1
+        taken.add(id)
+        if id != block.get("id"):
+            content[place] = {**block, "id": id}
+            message = {**message, "content": content}
+    return message
 
 
 def _lost(error: Exception, watch: Watch) -> Event:

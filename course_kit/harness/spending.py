@@ -42,6 +42,8 @@ def over_budget(
 
     `wanted` is how many calls are about to run. Tokens are known when a reply is there, so the last one may go over.
     """
+    if max_calls is None and max_run_tokens is None:
+        return None
     calls, tokens = spent(events)
     if max_calls is not None and wanted and calls + wanted > max_calls:
         return "max_calls"
