@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -34,6 +35,7 @@ from course_kit.harness.agent import (
 from course_kit.harness.approval import decide_later
 from course_kit.harness.decisions import edit
 from course_kit.harness.loop import LONGEST_REPLY, Loop, Run, RunCalls, Send, Stop
+from course_kit.harness.sending import asker
 from course_kit.harness.timing import TIMES
 from course_kit.harness.tools import run_tool, tool, toolbox
 from course_kit.mock import faults
@@ -1432,3 +1434,16 @@ def test_fr03_calls_that_share_an_id_or_have_none_get_one_each(drive, notes, giv
 def test_a_budget_that_holds_no_result_is_refused_before_a_tool_runs(drive, notes, budget):
     with pytest.raises(ValueError, match="which hold no result: give 20 or more"):
         drive(Script(), [notes.note], budget=budget)
+
+
+@pytest.mark.parametrize("id", [None, "", {}, ["x"], 7, "with space"])
+@pytest.mark.parametrize(
+    "history",
+    ["plain", [{"text": "no type"}], ["no dict"], None, [{"type": "tool_use", "name": "add", "input": {}, "id": {}}]],
+)
+def test_whatever_a_lenient_server_takes_and_gives_the_loop_gives_calls_an_id(id, history):
+    call = {"type": "tool_use", "id": id, "name": "add", "input": {"a": 1, "b": 2}}
+    reply = {"role": "assistant", "content": [call], "stop_reason": "tool_use"}
+    event = asker(lambda request: reply)({"messages": [{"role": "user", "content": history}]})
+    [called] = event["message"]["content"]
+    assert isinstance(called["id"], str) and re.fullmatch("[a-zA-Z0-9_-]+", called["id"])

@@ -85,11 +85,13 @@ def _with_ids_of_their_own(message: Message, before: list[Message]) -> Message:
     calls = [(place, block) for place, block in enumerate(content) if block.get("type") == "tool_use"]
     if not calls:
         return message
-    turns = [earlier["content"] for earlier in before if isinstance(earlier["content"], list)]
-    taken = {block["id"] for turn in turns for block in turn if block["type"] == "tool_use"}
+    # The history was accepted, perhaps by a server that takes more than the API does: nothing is assumed of its blocks.
+    turns = [earlier.get("content") for earlier in before if isinstance(earlier, dict)]
+    blocks = [block for turn in turns if isinstance(turn, list) for block in turn if isinstance(block, dict)]
+    taken = {str(block.get("id")) for block in blocks if block.get("type") == "tool_use"}
     for place, block in calls:
         id, number = block.get("id"), len(taken)
-        while id in taken or not isinstance(id, str) or not CALL_ID.fullmatch(id):
+        while not isinstance(id, str) or id in taken or not CALL_ID.fullmatch(id):
             id, number = f"toolu_{number}", number + 1
         taken.add(id)
         if id != block.get("id"):
